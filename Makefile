@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java test golden crowd promises bench docs sbom pictures clean
+.PHONY: help setup demo lint chromium java latex test golden crowd promises bench docs dist sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -56,8 +56,12 @@ chromium: setup ## install the browser that the tests need, where it is missing 
 java: setup ## install the Java that Spark needs, where it is missing and may be installed
 	@$(PYTHON) tests/java.py
 
-# Browser and Java are looked for first: what is missing is said before the long part begins.
-test: chromium java lint ## everything that must pass: lint, then every test and example
+# PDFLATEX=/path/to/it where pdflatex has another name.
+latex: setup ## install the pdflatex that the tests need, where it is missing and may be installed
+	@$(PYTHON) tests/latex.py
+
+# Browser, Java and pdflatex are looked for first: what is missing is said before the long part begins.
+test: chromium java latex lint ## everything that must pass: lint, then every test and example
 	$(PYTHON) tests/both_halves.py
 
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant
@@ -80,6 +84,13 @@ bench: .venv-bench/.made ## time us against our peers, interleaved (long); write
 docs: setup ## write docs/measures.md and docs/findings.md from the declarations
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
+
+# The wheel is installed beside nothing else, so that a package that only tests have is not taken for granted.
+dist: setup ## build wheel and sdist into dist/, check them, and try every command in an environment of its own
+	rm -f dist/*.whl dist/*.tar.gz
+	$(PYTHON) -m build --no-isolation --outdir dist
+	$(PYTHON) -m twine check --strict dist/*.whl dist/*.tar.gz
+	$(PYTHON) tests/clean_install.py dist $(UV)
 
 sbom: setup ## write the list of parts with their licences (CycloneDX) to dist/heldout.cdx.json
 	$(PYTHON) docs/sbom.py dist/heldout.cdx.json

@@ -16,7 +16,8 @@ def test_a_slip_finds_the_name(typed, meant):
 
 
 @pytest.mark.parametrize(
-    ("typed", "far"), [("nonexist", "const"), ("bogus", "rows"), ("missing.csv", "inf.csv"), ("x", "y"), ("", "a")]
+    ("typed", "far"),
+    [("nonexist", "const"), ("bogus", "rows"), ("missing.csv", "inf.csv"), ("x", "y"), ("", "a"), ("foo", "for")],
 )
 def test_a_name_that_is_merely_a_bit_alike_is_not_offered(typed, far):
     assert closest(typed, [far]) is None

@@ -159,7 +159,7 @@ def test_the_forms_follow_from_the_blocks() -> None:
     small = Small()
     assert str(small) == "Small <b>\n\nm           v\nrecall   .500"
     assert small.to_markdown().startswith("## Small \\<b\\>\n\n| m | v |")
-    assert "\\section*{Small \\textless{}b\\textgreater{}}" in small.to_latex()
+    assert "\\caption{M, v. Small \\textless{}b\\textgreater{}.}" in small.to_latex()
     assert small._repr_html_() == small.to_html()
     assert "Small &lt;b&gt;</h2>" in small.to_html()
     assert len(small.__rich__().blocks) == 2

@@ -6,15 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heldout import lab, plans
+    from heldout import lab, mlflow, plans
+    from heldout.api.assertions import assert_at_least, assert_at_most
     from heldout.api.check import check
     from heldout.api.choose_threshold import choose_threshold
     from heldout.api.compare import compare
     from heldout.api.count import count
+    from heldout.api.estimators import from_cv_results, from_estimator, scorer
     from heldout.api.evaluate import evaluate
     from heldout.api.learning_curve import bias_variance, learning_curve
     from heldout.api.plan_study import plan_study
     from heldout.api.recalibrate import recalibrate
+    from heldout.api.training import compute_metrics
     from heldout.api.validate import validate
     from heldout.cards.api import card
     from heldout.cards.card import Card
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from heldout.evidence import Confusion, Ranking
     from heldout.gates.gate import Gate
     from heldout.intervals.estimate import Estimate
+    from heldout.measures.own import measure, metric
     from heldout.report.report import Report
     from heldout.resampling.bias_variance import BiasVariance
     from heldout.resampling.learning_curve import LearningCurve
@@ -59,20 +63,28 @@ _HOMES = {
     "StudyPlan": "heldout.studies.study_plan",
     "Validation": "heldout.results.validation",
     "Validations": "heldout.results.validation",
+    "assert_at_least": "heldout.api.assertions",
+    "assert_at_most": "heldout.api.assertions",
     "bias_variance": "heldout.api.learning_curve",
     "card": "heldout.cards.api",
     "check": "heldout.api.check",
     "choose_threshold": "heldout.api.choose_threshold",
     "compare": "heldout.api.compare",
+    "compute_metrics": "heldout.api.training",
     "count": "heldout.api.count",
     "evaluate": "heldout.api.evaluate",
+    "from_cv_results": "heldout.api.estimators",
+    "from_estimator": "heldout.api.estimators",
     "learning_curve": "heldout.api.learning_curve",
+    "measure": "heldout.measures.own",
+    "metric": "heldout.measures.own",
     "plan_study": "heldout.api.plan_study",
     "recalibrate": "heldout.api.recalibrate",
+    "scorer": "heldout.api.estimators",
     "validate": "heldout.api.validate",
 }
-# Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…).
-_PACKAGES = ("lab", "plans")
+# Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…), heldout.mlflow.log(…).
+_PACKAGES = ("lab", "mlflow", "plans")
 
 __all__ = [
     "BiasVariance",
@@ -95,18 +107,27 @@ __all__ = [
     "StudyPlan",
     "Validation",
     "Validations",
+    "assert_at_least",
+    "assert_at_most",
     "bias_variance",
     "card",
     "check",
     "choose_threshold",
     "compare",
+    "compute_metrics",
     "count",
     "evaluate",
+    "from_cv_results",
+    "from_estimator",
     "lab",
     "learning_curve",
+    "measure",
+    "metric",
+    "mlflow",
     "plan_study",
     "plans",
     "recalibrate",
+    "scorer",
     "validate",
 ]
 

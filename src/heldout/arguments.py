@@ -17,6 +17,7 @@ Value = TypeVar("Value")
 
 # From which likeness on, by difflib's ratio, a name is taken for a slip of another.
 ALIKE = 0.7
+KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def listing(names: Iterable[object], most: int = 12) -> str:
@@ -65,7 +66,18 @@ def _one_slip(name: str, other: str) -> bool:
     rest, wanted = name[at:], other[at:]
     if len(rest) != len(wanted):
         return rest[1:] == wanted if len(rest) > len(wanted) else rest == wanted[1:]
-    return rest[1:] == wanted[1:] or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
+    # Of three letters another one makes another word, as FOR and "foo", unless it is the next key.
+    other_letter = rest[1:] == wanted[1:] and (len(name) > 3 or _next_keys(rest[:1], wanted[:1]))
+    return other_letter or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
+
+
+def _next_keys(letter: str, other: str) -> bool:
+    """Whether two letters lie side by side on a keyboard.
+
+    >>> _next_keys("m", "n"), _next_keys("o", "r")
+    (True, False)
+    """
+    return any(letter + other in row or other + letter in row for row in KEYBOARD)
 
 
 def require(value: Value | None, reason: str) -> Value:
@@ -95,6 +107,9 @@ SPELLED_EXACTLY = "use one of these, spelled exactly as it is."
 
 # Numbers that an error may show as examples.
 USUAL = {"replicates": 2000, "seed": 1, "most": 10}
+# How often something is drawn at the most: beyond it a run would not end, and nothing would be known better.
+MOST_DRAWS = 10_000_000
+DRAWN = ("replicates", "draws", "rounds", "shuffles", "repeats", "points", "passes")
 
 
 def check_level(level: Any) -> float:
@@ -121,11 +136,16 @@ def check_share(name: str, value: Any, hint: str, *, ends: bool = False) -> floa
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number from the least that makes sense.
+    """A whole number from the least that makes sense; of what is drawn so often, up to a limit.
 
     >>> check_whole("seed", 3, 0)
     3
     """
+    if name in DRAWN and isinstance(value, numbers.Integral) and value > MOST_DRAWS:
+        raise OptionError(
+            f"{name} must be at most {MOST_DRAWS:,}. Got {int(value):,}.",
+            hint=f"give fewer, such as {name}={max(least, USUAL.get(name, least))}.",
+        )
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise OptionError(
             f"{name} must be a whole number from {least} up. Got {value!r}.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing, split_outside_quotes, suggest
 from heldout.errors import MatrixError
 from heldout.evidence import Label
-from heldout.files.delimited import separator_of
+from heldout.files.delimited import separator_of, split_cells
 from heldout.files.matrix import NamedMatrix, Rows, name_matrix, read_corner
 from heldout.show.numbers import digits_between, plain, share
 
@@ -134,7 +133,7 @@ class Costs:
 
     @property
     def symmetric(self) -> bool:
-        """Whether all errors cost the same and all right answers cost the same, and less.
+        """Whether all errors cost the same and all right predictions cost the same, and less.
 
         Then the cost of a case is a straight line in the accuracy, and the costs rank models exactly as accuracy does.
 
@@ -300,7 +299,7 @@ def parse_table(text: str, name: str, ending: str, rows: str | None) -> tuple[li
     """
     lines = [line for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if line.strip()]
     separator = separator_of(lines[0], lines[1] if len(lines) > 1 else "", ending)
-    cells = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+    cells = split_cells(lines, separator, name)
     header, body = cells[0], cells[1:]
     labels = header[1:]
     odd = next((at for at, row in enumerate(body) if len(row) != len(header)), None)

@@ -7,12 +7,19 @@
     ├── ValuesError     weights, scores or other values that cannot be used
     ├── MatrixError     a confusion or cost matrix that cannot be used
     ├── LearnerError    a learner that failed, or gave answers that cannot be used
+    ├── GateError       a requirement that was not met (an AssertionError too)
     └── OptionError     a measure, method, level or other option that does not exist or does not fit
+        └── ArgumentError   an argument that a function does not have, or has under another name (also a TypeError)
 
 Each holds two sentences: what is wrong (`what`) and what to do about it (`hint`).
 """
 
 from __future__ import annotations
+
+import re
+
+# A word of more characters is a number or a text from outside that nobody reads to its end.
+_LONG_WORD, _KEPT = re.compile(r"\S{201,}"), 60
 
 
 class HeldoutError(ValueError):
@@ -24,6 +31,7 @@ class HeldoutError(ValueError):
     """
 
     def __init__(self, what: str, *, hint: str) -> None:
+        what, hint = shorten_words(what), shorten_words(hint)
         super().__init__(what)
         self.what = what
         self.hint = hint
@@ -60,8 +68,25 @@ class LearnerError(HeldoutError):
     """A learner that failed, or gave answers that cannot be used."""
 
 
+class GateError(HeldoutError, AssertionError):
+    """A requirement that was not met, or not beyond chance; test runners show it as a failed assertion."""
+
+
 class OptionError(HeldoutError):
     """A measure, method, level or other option that does not exist or does not fit."""
+
+
+class ArgumentError(OptionError, TypeError):
+    """An argument that a function does not have, or that was given twice; a TypeError as Python's own is."""
+
+
+def shorten_words(text: str) -> str:
+    """A sentence in which of very long words, such as numbers of 4,000 digits, the beginning is left.
+
+    >>> shorten_words(f"Got {'9' * 4000}.")
+    'Got 999999999999999999999999999999999999999999999999999999999999… (4,001 characters)'
+    """
+    return _LONG_WORD.sub(lambda word: f"{word[0][:_KEPT]}… ({len(word[0]):,} characters)", text)
 
 
 def _rebuild(kind: type[HeldoutError], what: str, hint: str) -> HeldoutError:

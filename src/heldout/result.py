@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeAlias, 
 from heldout.arguments import closest, listing
 from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
-from heldout.show.blocks import Title
+from heldout.show.blocks import Prose, Title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +64,8 @@ def make_row(
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("polars", "pandas", "pyarrow")
 ENDINGS = (".json", ".md", ".html", ".tex", ".txt", ".csv")
+# Endings that a chart has and no other form.
+PICTURES = (".svg", ".png")
 
 # Columns whose type does not depend on what they happen to hold, so that frames of any two results bind.
 _TEXTS = frozenset({"measure", "class", "average", "method"})
@@ -140,6 +142,17 @@ class Result(ABC):
             raise NotImplementedError(f"{type(self).__name__} neither has blocks of its own nor names what renders it")
         blocks: list[Block] = bound_late(self._rendered_by)(self, form)
         return blocks
+
+    @property
+    def verdict(self) -> str:
+        """What it says in a sentence or two; empty where it is figures alone."""
+        return next((one.text for one in self.blocks() if isinstance(one, Prose) and one.label == "Verdict"), "")
+
+    def summary(self) -> str:
+        """What it is about and what it says, in a line each."""
+        title = next((one.text for one in self.blocks() if isinstance(one, Title)), "")
+        lines = [line for line in (title, self.verdict) if line]
+        return "\n".join(lines) or str(self).partition("\n")[0]
 
     @property
     def chart_kinds(self) -> tuple[str, ...]:
@@ -299,18 +312,34 @@ class Result(ABC):
         return render_html(bound_late(self._notebook_by)(self))
 
     @final
-    def write(self, path: str | Path) -> Path:
-        """Write the answer to a file, in the form its ending names: json, md, html, tex, txt or csv."""
+    def write(self, path: str | Path, kind: str | None = None) -> Path:
+        """Write the answer to a file, in the form its ending names: json, md, html, tex, txt or csv, or svg or png.
+
+        With a `kind`, one of its `chart_kinds`, it is that chart alone, as svg, png, html or json (Vega-Lite).
+        """
         target = Path(path)
         ending = target.suffix.lower()
+        if kind is not None or ending in PICTURES:
+            return self._write_chart(target, kind)
         if ending not in ENDINGS:
-            near = closest(ending, ENDINGS)
+            known = (*ENDINGS, *PICTURES)
+            near = closest(ending, known)
             raise OptionError(
-                f"{target.name} ends in {ending!r}, but a result is written as one of {listing(ENDINGS)}.",
+                f"{target.name} ends in {ending!r}, but a result is written as one of {listing(known)}.",
                 hint=f"name the file {target.stem}{near or '.json'}.",
             )
         # Half a surrogate pair in a CSV file is spelled out, as it is in the other forms.
         return write_whole(target, self._form(ending).encode("utf-8", errors="backslashreplace"))
+
+    @final
+    def save(self, path: str | Path, kind: str | None = None) -> Path:
+        """The same as `write`."""
+        return self.write(path, kind)
+
+    def _write_chart(self, path: Path, kind: str | None) -> Path:
+        from heldout.show.figure import save_chart
+
+        return save_chart(self._draw(kind), path)
 
     def _form(self, ending: str) -> str:
         if ending == ".csv":

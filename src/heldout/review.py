@@ -81,7 +81,7 @@ class Review(Result):
     _charts: ClassVar[Mapping[str, str]] = {}
 
     findings: tuple[Finding, ...]
-    muted: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     limits: Limits = field(default_factory=dict)
 
     def of(self, outcome: Outcome) -> tuple[Finding, ...]:
@@ -99,8 +99,8 @@ class Review(Result):
         for finding in self.findings:
             if finding.code.casefold() == wanted:
                 return finding
-        if wanted in {muted.casefold() for muted in self.muted}:
-            raise OptionError(f"The rule {code} was muted, so it found nothing.", hint="leave it out of mute.")
+        if wanted in {ignored.casefold() for ignored in self.ignored}:
+            raise OptionError(f"The rule {code} was ignored, so it found nothing.", hint="leave it out of ignore.")
         codes = [finding.code for finding in self.findings]
         near = closest(str(code), codes)
         raise OptionError(
@@ -111,8 +111,8 @@ class Review(Result):
     def __add__(self, other: object) -> Review:
         if not isinstance(other, Review):
             return NotImplemented
-        muted = tuple(dict.fromkeys((*self.muted, *other.muted)))
-        return Review((*self.findings, *other.findings), muted, {**self.limits, **other.limits})
+        ignored = tuple(dict.fromkeys((*self.ignored, *other.ignored)))
+        return Review((*self.findings, *other.findings), ignored, {**self.limits, **other.limits})
 
     def rows(self) -> list[dict[str, object]]:
         """One row per rule."""
@@ -130,8 +130,8 @@ class Review(Result):
         ]
 
     def facts(self) -> dict[str, object]:
-        """The counts in words, what was muted, and the limits that were changed."""
-        return {"summary": self.summary(), "muted": list(self.muted), "limits": _plain(self.limits)}
+        """The counts in words, what was ignored, and the limits that were changed."""
+        return {"summary": self.summary(), "ignored": list(self.ignored), "limits": _plain(self.limits)}
 
     def summary(self) -> str:
         """How many of each: "2 to act on · 1 to know · 21 passed · 6 not applicable"."""
@@ -141,7 +141,7 @@ class Review(Result):
             (len(self.fired) - act, "to know"),
             (len(self.of("passed")), "passed"),
             (len(self.of("not applicable")), "not applicable"),
-            (len(self.muted), "muted"),
+            (len(self.ignored), "ignored"),
         )
         parts = [f"{number} {words}" for number, words in counts if number]
         return " · ".join(parts if self.fired else ["nothing found", *parts])
@@ -156,7 +156,7 @@ class Review(Result):
             "findings": [finding.document() for finding in self.fired],
             "passed": [finding.code for finding in self.findings if finding.outcome == "passed"],
             "not_applicable": {f.code: f.title for f in self.findings if f.outcome == "not applicable"},
-            "muted": list(self.muted),
+            "ignored": list(self.ignored),
             "limits": _plain(self.limits),
         }
 

@@ -103,12 +103,12 @@ def test_the_limits_of_an_evaluation_are_its_own():
         check(FAIR, forbid="H014", limits={"H014": {"width": 0.1}})
 
 
-def test_muted_rules_are_left_out():
+def test_ignored_rules_are_left_out():
     codes = [one.code for one in RARE.findings]
-    assert check(RARE, forbid="know", mute=codes).passed
-    assert "H001" not in {row["code"] for row in check(RARE, forbid="act", mute="H001").rows()}
-    with pytest.raises(OptionError, match="muted and forbidden"):
-        check(RARE, forbid="H001", mute="H001")
+    assert check(RARE, forbid="know", ignore=codes).passed
+    assert "H001" not in {row["code"] for row in check(RARE, forbid="act", ignore="H001").rows()}
+    with pytest.raises(OptionError, match="ignored and forbidden"):
+        check(RARE, forbid="H001", ignore="H001")
 
 
 def test_findings_stand_beside_requirements():

@@ -11,6 +11,8 @@ from scipy.stats import binomtest
 from heldout.api.compare import compare
 from heldout.api.evaluate import evaluate
 from heldout.comparisons.comparison import Comparison
+from heldout.results.evaluation import Evaluation
+from heldout.show.numbers import number
 
 
 def wrong_in(*rows: int, n: int = 200) -> object:
@@ -130,5 +132,47 @@ def test_the_screen_says_that_two_roc_curves_cross():
     ids=["areas are not compared", "one dominates", "the same curve", "three of them"],
 )
 def test_nothing_is_said_of_curves_that_do_not_cross(sides, measure):
-    found = compare({name: scored(values) for name, values in sides.items()}, measure=measure)
+    found = compare({name: scored(values) for name, values in sides.items()}, measures=measure)
     assert "convex hull" not in str(found)
+
+
+def rare(seed: int, spread: float, n: int = 400) -> Evaluation:
+    """An evaluation with one positive in ten cases."""
+    truth = np.arange(n) % 10 == 0
+    score = 1 / (1 + np.exp(-np.random.default_rng(seed).normal(np.where(truth, 1.5, -2.5), spread)))
+    return evaluate(truth, score=score, positive=True)
+
+
+def test_with_rare_positives_average_precision_leads_and_accuracy_ends():
+    names = [pair.measure for pair in found(rare(0, 1), rare(1, 2), replicates=99)]
+    assert (names[0], names[-1]) == ("average_precision", "accuracy")
+    even = [evaluate(np.arange(90) % 2 == 0, score=np.random.default_rng(s).random(90), positive=True) for s in (0, 1)]
+    usual = [pair.measure for pair in found(*even)]
+    assert usual[0] == "accuracy"
+    assert "average_precision" not in usual
+
+
+def test_of_many_cases_average_precision_is_compared_without_resampling():
+    made = found(rare(0, 1, 12_000), rare(1, 1.5, 12_000))
+    assert {pair.measure: pair.tested.method for pair in made}["average_precision"] == "influence-t"
+    # So few positives among so many cases would have to be resampled.
+    truth = np.arange(12_000) % 100 == 0
+    few = [evaluate(truth, score=np.random.default_rng(s).random(12_000), positive=True) for s in (0, 1)]
+    assert "average_precision" not in {pair.measure for pair in found(*few)}
+
+
+def test_models_by_measures_are_what_each_evaluation_gives_and_what_the_comparison_marks():
+    models = [rare(0, 0.6), rare(1, 3), rare(2, 3)]
+    made = found(*models, names=["good", "x", "y"], measure=["roc_auc", "accuracy"])
+    table = made.models()
+    for evaluation, line in zip(models, table.estimates, strict=True):
+        assert line == (evaluation["roc_auc"], evaluation["accuracy"])
+    assert made.best is not None
+    assert table.marked[0] == frozenset(made.best["roc_auc"].may_be_best) == {"good"}
+    text = str(made)
+    assert text.index("good") < text.index("pair")
+    assert f"{number(table.estimates[0][0].value, digits=table.estimates[0][0].digits)}*" in text
+    two = found(*models[:2], names=["good", "x"], measure=["roc_auc"]).models()
+    assert two.marked == (frozenset({"good"}),)
+    same = found(models[1], models[2], names=["x", "y"], measure=["roc_auc"]).models()
+    assert same.marked == (frozenset(),)

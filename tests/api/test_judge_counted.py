@@ -148,7 +148,7 @@ def count_rows(columns: dict[str, Any], **options: Any) -> Counted:
 def both(columns: dict[str, Any]) -> tuple[Evaluation, Evaluation]:
     """The evaluation of the rows and that of what was counted of them."""
     judged = {name: columns[name] for name in ("costs", "measures") if name in columns}
-    return evaluate(**columns, mute=ROWS_ALONE), evaluate(count_rows(columns), **judged, mute=ROWS_ALONE)
+    return evaluate(**columns, ignore=ROWS_ALONE), evaluate(count_rows(columns), **judged, ignore=ROWS_ALONE)
 
 
 def document(seen: Evaluation, without: tuple[str, ...]) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def test_a_threshold_is_chosen_from_the_front_door():
 def test_maximize_is_another_word_for_by():
     named = choose_threshold(TRUTH, SCORE, maximize="f1")
     assert named.threshold == choose_threshold(TRUTH, SCORE, by="f1").threshold
-    with pytest.raises(OptionError, match="two names of one option"):
+    with pytest.raises(OptionError, match="two names of 'by'"):
         choose_threshold(TRUTH, SCORE, by="f1", maximize="youden")
 
 

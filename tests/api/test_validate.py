@@ -199,7 +199,23 @@ def test_several_learners_are_asked_for_by_name():
     with pytest.raises(OptionError, match=r"no learner 'bays' here. There are: near, bayes") as caught:
         named["bays"]
     assert caught.value.hint == "did you mean 'bayes'?"
-    assert isinstance(validate(["knn:5"], X, Y, plan="3-fold"), Validations)
+
+
+def test_one_learner_and_several_are_asked_in_the_same_way():
+    one, listed = (validate(learner, X, Y, plan="3-fold") for learner in ("knn:5", ["knn:5"]))
+    for found in (one, listed):
+        assert isinstance(found, Validations)
+        assert (found.learners, len(found), [each.learner for each in found]) == (("knn:5",), 1, ["knn:5"])
+        assert found["accuracy"] == found["knn:5"]["accuracy"] == found.only.get("accuracy")
+        assert found.evaluation.confusion == found.confusion
+        assert found.verdict == found.only.verdict
+    both = validate(["knn:5", "naive-bayes"], X, Y, plan="3-fold")
+    assert both.verdict.startswith("knn:5: Better than always predicting")
+    with pytest.raises(OptionError, match="no learner 'accuracy' here") as refused:
+        both["accuracy"]
+    assert refused.value.hint == "say of which learner: validations['knn:5']['accuracy']."
+    with pytest.raises(OptionError, match=r"There are 2 learners: knn:5, naive-bayes\."):
+        both.evaluation  # noqa: B018
 
 
 def test_learners_with_and_without_scores_stand_side_by_side():

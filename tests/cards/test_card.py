@@ -83,12 +83,12 @@ def test_the_same_seed_gives_the_same_card_and_another_another(forest):
 def test_the_performance_is_that_of_the_validation(logistic):
     validation: Any = heldout.validate("logistic", X, Y, plan="3-fold")
     found = dict(zip(logistic.performance.named, logistic.performance.estimates, strict=True))
-    for name, estimate in (("accuracy", validation["accuracy"]), ("brier", validation["brier"])):
+    for name, estimate in (("accuracy", validation["accuracy"]), ("Brier score", validation["brier"])):
         assert (found[name].value, found[name].low, found[name].high) == pytest.approx(
             (estimate.value, estimate.low, estimate.high)
         )
     assert logistic.performance.commonest_share == pytest.approx(max(np.mean(Y), 1 - np.mean(Y)))
-    assert "Better than always answering" in logistic.performance.verdict
+    assert "Better than always predicting" in logistic.performance.verdict
     assert logistic.fingerprint == validation.fingerprint
 
 

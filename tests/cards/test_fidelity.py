@@ -90,7 +90,7 @@ def test_of_a_model_with_one_answer_nothing_lies_beyond_it():
     found = card("majority", X, y, plan="2-fold", timing=False, shuffles=1)
     assert found.fidelity.agreement.value == 1
     assert math.isnan(found.fidelity.beyond.value)
-    assert found.fidelity.beyond.undefined.startswith("the model gives one answer only")
+    assert found.fidelity.beyond.undefined.startswith("the model gives one prediction only")
     assert found.fidelity.text.startswith("always ")
 
 

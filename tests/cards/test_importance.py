@@ -162,7 +162,7 @@ def test_a_feature_no_fold_uses_says_why_it_has_no_interval():
         assert found.value == 0
         assert math.isnan(found.low)
         assert not found.moved
-        assert found.undefined == "no answer changed in any fold, so there is no spread to judge by"
+        assert found.undefined == "no prediction changed in any fold, so there is no spread to judge by"
 
 
 def test_log_loss_is_undefined_with_a_reason_where_a_shuffle_makes_it_infinite():

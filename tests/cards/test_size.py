@@ -179,7 +179,7 @@ def test_features_used_are_traced_through_what_stands_before_the_predictor():
         found = measure_size(make_pipeline(before, stump).fit(X, y), 5)
         assert (found.used, found.used_how) == (1, "by its structure")
     mixed = measure_size(make_pipeline(PCA(2), stump).fit(X, y), 5, moved=5)
-    assert (mixed.used, mixed.used_how) == (5, "those whose permutation changed an answer")
+    assert (mixed.used, mixed.used_how) == (5, "those whose permutation changed a prediction")
 
 
 def test_one_hot_columns_count_as_the_one_column_they_came_from():

@@ -170,10 +170,20 @@ def test_critical_difference_and_p_values_make_the_same_groups():
     assert len(found.groups) > 1
 
 
+def test_pairs_are_asked_for_as_those_of_a_comparison():
+    found = rank_learners(FILE)
+    first = found.pairs[0]
+    assert found.get(first.a, first.b) is first
+    assert (list(found), len(found), found.names) == (list(found.pairs), len(found.pairs), found.table.learners)
+    assert found.p == found.tests[0].p
+    with pytest.raises(OptionError, match="no comparison of 'x' with 'y'"):
+        found.get("x", "y")
+
+
 def test_the_diagram_is_drawn(tmp_path):
     found = rank_learners(FILE)
     for ending in ("svg", "json", "tex"):
-        assert found.save(tmp_path / f"ranks.{ending}").stat().st_size > 500
+        assert found.write(tmp_path / f"ranks.{ending}", "ranks").stat().st_size > 500
     svg = (tmp_path / "ranks.svg").read_text(encoding="utf-8")
     for name in found.table.learners:
         assert f"{name} (" in svg
@@ -185,9 +195,9 @@ def test_the_diagram_is_drawn(tmp_path):
     assert "critical difference" not in plain.to_tikz()
     assert "All differ" in json.dumps(plain.chart().to_dict())
     with pytest.raises(FileError, match="cannot be written"):
-        found.save(tmp_path / "nowhere" / "ranks.tex")
+        found.write(tmp_path / "nowhere" / "ranks.tex", "ranks")
     with pytest.raises(OptionError, match="a chart is written as"):
-        found.save(tmp_path / "ranks.pgn")
+        found.write(tmp_path / "ranks.pgn", "ranks")
 
 
 def test_names_and_bars_of_the_diagram_do_not_cover_each_other():

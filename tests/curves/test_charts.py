@@ -80,7 +80,7 @@ def test_the_band_is_drawn(kind):
 
 
 def test_the_page_needs_no_network(tmp_path):
-    page = roc(diabetes()).save(tmp_path / "roc.html").read_text(encoding="utf-8")
+    page = roc(diabetes()).write(tmp_path / "roc.html", "roc").read_text(encoding="utf-8")
     assert "<script" not in page
     outside = re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)\s*=\s*[\"']?(?:https?:)?//[^>]*>", page)
     assert outside == []
@@ -91,7 +91,7 @@ def test_the_page_needs_no_network(tmp_path):
 
 def test_the_document_is_vega_lite(tmp_path):
     curve = precision_recall(diabetes())
-    spec = json.loads(curve.save(tmp_path / "pr.json").read_text(encoding="utf-8"))
+    spec = json.loads(curve.write(tmp_path / "pr.json", curve.kind).read_text(encoding="utf-8"))
     assert spec["$schema"].endswith(".json")
     assert "vega-lite" in spec["$schema"]
     assert "Average precision" in spec["title"]["subtitle"][0]
@@ -162,9 +162,9 @@ def test_small_curves_are_drawn(tmp_path):
 def test_endings_and_folders(tmp_path):
     curve = roc(diabetes())
     with pytest.raises(OptionError, match=r"roc\.jpg ends in '\.jpg'"):
-        curve.save(tmp_path / "roc.jpg")
+        curve.write(tmp_path / "roc.jpg", curve.kind)
     with pytest.raises(FileError, match="cannot be written"):
-        curve.save(tmp_path / "missing" / "roc.json")
+        curve.write(tmp_path / "missing" / "roc.json")
 
 
 def test_curves_are_made_without_loading_altair():

@@ -212,7 +212,7 @@ def _dask(table: pl.DataFrame) -> Any:
 
 
 def evaluated(data: Any, options: dict[str, Any]) -> heldout.Evaluation:
-    return heldout.evaluate(data, missing="drop", mute=unasked(data), **options)
+    return heldout.evaluate(data, missing="drop", ignore=unasked(data), **options)
 
 
 def unasked(data: Any) -> tuple[str, ...]:
@@ -227,9 +227,9 @@ def evidence(evaluation: heldout.Evaluation) -> Counted:
 
 
 @cache
-def expected(case: str, mute: tuple[str, ...]) -> heldout.Evaluation:
+def expected(case: str, ignore: tuple[str, ...]) -> heldout.Evaluation:
     table, options = CASES[case]
-    return heldout.evaluate(table(), missing="drop", mute=mute, **options)
+    return heldout.evaluate(table(), missing="drop", ignore=ignore, **options)
 
 
 CASES = {
@@ -250,7 +250,7 @@ def test_every_engine_finds_the_same_evidence_and_says_the_same(engine, case):
     assert not differ
     if case == "three classes" and found.counted is not None:
         # The covariance of areas of several classes needs the rows: what is said without them is said of counts.
-        wanted = heldout.evaluate(evidence(wanted), mute=unasked(data))
+        wanted = heldout.evaluate(evidence(wanted), ignore=unasked(data))
     # What the data are called is all that may differ.
     wanted = replace(wanted, source=found.source)
     assert str(found) == str(wanted)

@@ -9,11 +9,13 @@ import threading
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import heldout
 from heldout.errors import ColumnError, FileError, HeldoutError
 from heldout.files import batches as batches_module
 from heldout.files import read_table
@@ -131,18 +133,60 @@ def test_whole_numbers_and_others_widen(tmp_path):
     assert whole(tmp_path)["x"].to_list() == [1.0, 2.0, 1.0, 2.0, 0.5, None, None]
 
 
-def test_whole_numbers_beyond_64_bits_are_text_in_every_batch(tmp_path):
+def test_whole_numbers_beyond_64_bits_stay_numbers_in_every_batch(tmp_path):
     pl.DataFrame({"x": pl.Series([1, 2], dtype=pl.UInt64)}).write_parquet(tmp_path / "a.parquet")
     assert whole(tmp_path).schema == {"x": pl.Int64}
     pl.DataFrame({"x": pl.Series([2**63], dtype=pl.UInt64)}).write_parquet(tmp_path / "b.parquet")
-    assert whole(tmp_path, batch=1)["x"].to_list() == ["1", "2", str(2**63)]
+    assert whole(tmp_path, batch=1)["x"].to_list() == [1, 2, 2**63]
+    pl.DataFrame({"x": pl.Series([-(2**63), None], dtype=pl.Int64)}).write_parquet(tmp_path / "c.parquet")
+    assert whole(tmp_path, batch=1)["x"].to_list() == [1, 2, 2**63, -(2**63), None]
+
+
+# Texts of digits beyond 64 bits stay texts, as a text file holds them; a type of whole numbers stays one.
+FILES = {
+    "parquet": pl.DataFrame.write_parquet,
+    "arrow": pl.DataFrame.write_ipc,
+    "npz": lambda table, path: np.savez(path, **{name: table[name].to_numpy() for name in table.columns}),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine"),
+    [
+        ("parquet", None),
+        ("parquet", "stream"),
+        ("parquet", "polars"),
+        ("parquet", "duckdb"),
+        ("arrow", None),
+        ("npz", None),
+    ],
+)
+def test_labels_beyond_64_bits_are_the_same_numbers_from_every_file_and_engine(tmp_path, kind, engine):
+    truth, predicted = [2**63, 2**63 + 1, 3, 2**64 - 1, 3], [2**63, 2**63 + 1, 3, 3, 2**64 - 1]
+    columns = {"truth": truth, "predicted": predicted}
+    table = pl.DataFrame({name: pl.Series(values, dtype=pl.UInt64) for name, values in columns.items()})
+    FILES[kind](table, tmp_path / f"a.{kind}")
+    found = heldout.evaluate(tmp_path / f"a.{kind}", **({"engine": engine} if engine else {}))
+    assert found.labels == heldout.evaluate(truth, predicted).labels == (3, 2**63, 2**63 + 1, 2**64 - 1)
+    assert found["accuracy"].value == 0.6
+
+
+@pytest.mark.parametrize("engine", [None, "stream", "polars"])
+def test_ids_beyond_64_bits_are_matched_between_numbers_and_their_digits(tmp_path, engine):
+    rows = {"id": [2**63 + at for at in range(40)], "truth": [0, 1] * 20, "predicted": [0, 1, 1, 1] * 10}
+    kinds = {"id": pl.UInt64, "truth": pl.Int64, "predicted": pl.Int64}
+    pl.DataFrame(rows, schema=kinds).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame(rows, schema=kinds).reverse().write_csv(tmp_path / "b.csv")
+    options = {"engine": engine} if engine else {}
+    found = heldout.compare(tmp_path / "a.parquet", tmp_path / "b.csv", id="id", measure="accuracy", **options)
+    assert found["accuracy"].tested.difference == 0
 
 
 KEYS = [2**53 + place for place in range(4)]
 
 
 @pytest.mark.parametrize("engine", ["stream", "memory"])
-def test_decimals_without_a_fraction_are_whole_numbers_and_text_beyond_64_bits(tmp_path, engine):
+def test_decimals_without_a_fraction_are_whole_numbers_also_beyond_64_bits(tmp_path, engine):
     def keys(number: int) -> list[object]:
         exact = pl.Series("x", [Decimal(number + key) for key in KEYS], dtype=pl.Decimal(25, 0))
         exact.to_frame().write_parquet(tmp_path / "a.parquet")
@@ -150,7 +194,7 @@ def test_decimals_without_a_fraction_are_whole_numbers_and_text_beyond_64_bits(t
         return held["x"].to_list()
 
     assert keys(0) == KEYS
-    assert keys(2**63) == [str(2**63 + key) for key in KEYS]
+    assert keys(2**63) == [2**63 + key for key in KEYS]
 
 
 def test_decimals_and_integers_are_one_column_of_whole_numbers(tmp_path):

@@ -148,6 +148,24 @@ READ = {
     "scores-in-lists.csv": Read(
         table(";", **PAIR, score=[f"[{x}; {1 - x}]" for x in SCORE]).replace("; ", " "), note="were not used: score"
     ),
+    "logits.jsonl": Read(
+        lines_of(*({"labels": int(y == "yes"), "logits": [0.0, x - 0.5]} for y, x in zip(TRUTH, SCORE, strict=True))),
+        area=AREA,
+        guess="logits_1 − logits_0",
+        flags=("--positive", "1"),
+    ),
+    "logits.json": Read(
+        json.dumps([{"y": int(y == "yes"), "logits": [0.0, x - 0.5]} for y, x in zip(TRUTH, SCORE, strict=True)]),
+        area=AREA,
+        guess="logits_1 − logits_0",
+        flags=("--positive", "1"),
+    ),
+    "by-class.jsonl": Read(
+        lines_of(*({"label": y, "probs": {"no": 1 - x, "yes": x}} for y, x in zip(TRUTH, SCORE, strict=True))),
+        area=AREA,
+        guess="probs_yes",
+        flags=("--positive", "yes"),
+    ),
     "list-of-objects.jsonl": Read(
         lines_of(*({**row, "predicted_label_probs": [{"label": "yes", "prob": 0.5}]} for row in PAIRS))
     ),
@@ -194,7 +212,7 @@ REFUSED = {
     ),
     "confidence-at-threshold.csv": Refused(
         table(label=TRUTH * 2, prediction=ANSWER * 2, score=SURE * 2),
-        "confidence in the answer of 'prediction'",
+        "confidence in the prediction of 'prediction'",
         "1 − score",
         ("--threshold", "0.5"),
     ),
@@ -203,8 +221,10 @@ REFUSED = {
         "proba_c is of a class that no case has",
         "--labels",
     ),
-    "logits.jsonl": Refused(
-        lines_of({"labels": 0, "logits": [2.0, 0.1]}, {"labels": 1, "logits": [0.1, 1.0]}), "predicted", "--predicted"
+    "ragged-logits.jsonl": Refused(
+        lines_of({"labels": 0, "logits": [2.0, 0.1]}, {"labels": 1, "logits": [0.1, 1.0, 2.0]}),
+        "'logits') must be numbers",
+        "another column",
     ),
     "vertex.jsonl": Refused(
         lines_of({"label": "yes", "prediction": {"classes": ["yes", "no"], "scores": [0.9, 0.1]}}),

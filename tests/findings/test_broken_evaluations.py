@@ -211,7 +211,7 @@ BROKEN = [
     Broken("the threshold was tuned on the test cases", tuned_threshold, "H009", "act", "best accuracy"),
     Broken("the labels are exchanged", swapped_labels, "H001", "act", "exchanged?"),
     Broken("the scores are reversed", reversed_scores, "H004", "act", "below one half"),
-    Broken("the confidence in the answer is the score", confidence_for_score, "H067", "know", "confidence"),
+    Broken("the confidence in the prediction is the score", confidence_for_score, "H067", "know", "confidence"),
     Broken("tested on the training cases", training_set, "H030", "act", "trained on"),
     Broken("the model is not trained anew", not_retrained, "H031", "act", "identical"),
     Broken("the probabilities are too extreme", overconfident, "H012", "act", "too extreme"),

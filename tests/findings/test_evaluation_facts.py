@@ -31,7 +31,7 @@ def test_the_lecture_example_of_9990_and_10_cases():
     # Without a case that tells the two apart, Tango's limits are ±z²/(n + z²).
     limit = 1.959964**2 / (10_000 + 1.959964**2)
     assert (found.facts["low"], found.facts["high"]) == pytest.approx((-limit, limit), rel=1e-4)
-    assert 'Accuracy .999 is no better than always answering "no" (.999): difference .000' in found.title
+    assert 'Accuracy .999 is no better than always predicting "no" (.999): difference .000' in found.title
 
 
 def test_the_gain_of_grouped_and_weighted_cases_has_the_interval_of_its_mean():

@@ -14,7 +14,7 @@ import heldout
 
 def test_labels_that_are_exchanged_are_asked_about():
     found = of_matrix([70, 230], [180, 40]).review["H001"]
-    assert found.title.startswith('Accuracy .212 is clearly worse than always answering "no" (.577)')
+    assert found.title.startswith('Accuracy .212 is clearly worse than always predicting "no" (.577)')
     assert found.title.endswith("are the labels exchanged?")
     assert found.facts["high"] < 0
     assert f"the accuracy is {410 / 520:.3f}".replace("0.", ".") in found.advice
@@ -63,7 +63,7 @@ def test_probabilities_are_never_called_calibrated_without_saying_how_far_off_th
 
 
 def test_what_a_constant_answer_saves_must_be_clear():
-    # It costs 11, always answering "yes" 10: one false alarm more or less, which is chance.
+    # It costs 11, always predicting "yes" 10: one false alarm more or less, which is chance.
     close = of_matrix([9, 1], [1, 9], costs={("yes", "no"): 10, ("no", "yes"): 1}).review["H016"]
     assert close.outcome == "passed"
     assert close.facts["cost"] > close.facts["constant_cost"]
@@ -167,7 +167,7 @@ def test_the_f1_of_the_positive_class_must_be_clearly_below_that_of_always_answe
     assert near.facts["f1"] == pytest.approx(172 / 182)
     assert near.facts["f1"] < near.facts["always"]
     assert near.outcome == "passed"
-    # Always answering it is no better than always answering it.
+    # Always predicting it is no better than always predicting it.
     always = of_matrix([0, 20], [0, 180], positive="yes").review["H027"]
     assert always.outcome == "fired"
     assert always.advice.startswith("Name the rarer class")
@@ -181,7 +181,7 @@ def test_the_f1_of_the_positive_class_must_be_clearly_below_that_of_always_answe
 
 
 def test_the_gain_over_always_positive_is_that_of_f1():
-    # The sign of what decides is the sign of F1 less that of always answering the positive class.
+    # The sign of what decides is the sign of F1 less that of always predicting the positive class.
     rng = np.random.default_rng(1)
     for _ in range(200):
         tn, fp, fn, tp = rng.integers(1, 60, 4)

@@ -40,7 +40,21 @@ def test_a_slice_that_is_better_does_not_fire_it_alone():
     assert finding.outcome == "passed"
 
 
-def test_it_is_not_applicable_without_slices_and_can_be_muted():
+def test_it_is_not_applicable_without_slices_and_can_be_ignored():
     assert judged(0.1).review["H021"].outcome == "not applicable"
-    muted = judged(np.where(SEX == "f", 0.3, 0.1), slices={"sex": SEX}, mute="h021")
-    assert "H021" not in {finding.code for finding in muted.review.findings}
+    ignored = judged(np.where(SEX == "f", 0.3, 0.1), slices={"sex": SEX}, ignore="h021")
+    assert "H021" not in {finding.code for finding in ignored.review.findings}
+
+
+def test_with_rare_positives_slices_are_judged_by_recall():
+    truth = np.arange(N) % 20 == 0
+    found = truth & (np.random.default_rng(5).random(N) < np.where(SEX == "f", 0.1, 0.95))
+    evaluation = evaluate(truth, found, positive=True, slices={"sex": SEX})
+    finding = evaluation.review["H021"]
+    assert finding.outcome == "fired"
+    assert finding.facts["measure"] == "recall[True]"
+    assert "sex = f" in finding.title
+    assert evaluation.worst_slices().slices[0].values == ("f",)
+    even = evaluate(truth, truth & (np.arange(N) % 3 > 0), positive=True, slices={"sex": SEX}).review["H021"]
+    assert even.title == "None of 2 slices of one column has a clearly lower recall (True) than the rest."
+    assert evaluation.slices("error_rate").whole.measure == "error_rate"

@@ -82,37 +82,37 @@ def test_a_mean_over_folds_of_what_must_be_made_once_is_said(name):
     assert found.facts["measures"] == [f"{name}[1]"]
 
 
-# Muting
+# Ignoring
 
 
-def test_a_muted_rule_is_not_put():
+def test_an_ignored_rule_is_not_put():
     features, truth = [[float(i), float(i % 7)] for i in range(60)], [i % 2 for i in range(60)]
     loud = heldout.validate("knn:1", features, truth, plan="resubstitution")
-    still = heldout.validate("knn:1", features, truth, plan="resubstitution", mute=["h030", "H033", "H050"])
+    still = heldout.validate("knn:1", features, truth, plan="resubstitution", ignore=["h030", "H033", "H050"])
     assert "H030" in str(loud)
     assert "Tested on the cases it was trained on" not in str(still)
     assert [f.code for f in still.review.findings] == [
         f.code for f in loud.review.findings if f.code not in ("H030", "H033")
     ]
-    # One that is not about validations is not muted: there is nothing to mute.
-    assert still.review.muted == ("H030", "H033")
-    assert set(still.to_dict()["validations"][0]["muted"]) == {"H030", "H033"}
-    curve = heldout.learning_curve("knn:1", features, truth, points=3, draws=2, mute="H047")
-    assert curve.to_dict()["muted"] == ["H047"]
-    with pytest.raises(OptionError, match="muted"):
+    # One that is not about validations is not ignored: there is nothing to ignore.
+    assert still.review.ignored == ("H030", "H033")
+    assert set(still.to_dict()["validations"][0]["ignored"]) == {"H030", "H033"}
+    curve = heldout.learning_curve("knn:1", features, truth, points=3, draws=2, ignore="H047")
+    assert curve.to_dict()["ignored"] == ["H047"]
+    with pytest.raises(OptionError, match="ignored"):
         curve.review["H047"]
     both = heldout.evaluate([0, 1], [0, 1]), heldout.evaluate([0, 1], [0, 0])
-    assert "H055" not in str(heldout.compare(*both, mute=("H055",)))
-    assert heldout.compare(*both, mute=("H055",)).to_dict()["muted"] == ["H055"]
+    assert "H055" not in str(heldout.compare(*both, ignore=("H055",)))
+    assert heldout.compare(*both, ignore=("H055",)).to_dict()["ignored"] == ["H055"]
     assert "H055" in str(heldout.compare(*both))
 
 
 @pytest.mark.parametrize("front", [heldout.validate, heldout.learning_curve])
 def test_a_code_that_does_not_exist_is_refused_before_anything_is_fitted(front):
     with pytest.raises(OptionError, match="There is no rule 'H999'"):
-        front(None, [[1.0]], [0], mute="H999")
+        front(None, [[1.0]], [0], ignore="H999")
     with pytest.raises(OptionError, match="There is no rule 'H999'"):
-        heldout.compare(None, None, mute="H999")
+        heldout.compare(None, None, ignore="H999")
 
 
 # Where findings stand

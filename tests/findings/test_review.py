@@ -1,4 +1,4 @@
-"""The review: its counts, its lines, its document, what is muted, and what is refused."""
+"""The review: its counts, its lines, its document, what is ignored, and what is refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MIXED = Review(
 
 
 def test_the_summary_counts_every_outcome():
-    assert MIXED.summary() == "2 to act on · 1 to know · 1 passed · 1 not applicable · 1 muted"
+    assert MIXED.summary() == "2 to act on · 1 to know · 1 passed · 1 not applicable · 1 ignored"
     assert Review((finding("H203", "passed"),)).summary() == "nothing found · 1 passed"
     assert Review(()).summary() == "nothing found"
 
@@ -63,7 +63,7 @@ def test_the_full_review_shows_every_rule():
     for found in MIXED.findings:
         assert found.code in text
     assert "Anon (1900)" in text
-    assert "Muted: H206." in text
+    assert "Ignored: H206." in text
 
 
 def test_rows_begin_with_the_keys_of_all_rows():
@@ -77,7 +77,7 @@ def test_the_document_holds_what_was_found_and_the_outcome_of_the_others():
     assert [set(found) for found in document["findings"]] == [
         {"code", "severity", "title", "facts", "advice", "reference"}
     ] * 3
-    assert (document["passed"], document["muted"]) == (["H203"], ["H206"])
+    assert (document["passed"], document["ignored"]) == (["H203"], ["H206"])
     assert document["not_applicable"] == {"H204": "Title of H204."}
 
 
@@ -94,28 +94,28 @@ def test_a_finding_is_looked_up_by_its_code():
     assert MIXED["h202"].code == "H202"
     with pytest.raises(OptionError, match="did you mean H20"):
         MIXED["H20"]
-    with pytest.raises(OptionError, match="was muted"):
+    with pytest.raises(OptionError, match="was ignored"):
         MIXED["H206"]
 
 
 def test_two_reviews_add_up():
     both = MIXED + Review((finding("H207"),), ("H206", "H208"))
-    assert (len(both.findings), both.muted) == (6, ("H206", "H208"))
+    assert (len(both.findings), both.ignored) == (6, ("H206", "H208"))
 
 
-def test_a_muted_rule_is_not_asked():
+def test_an_ignored_rule_is_not_asked():
     seen = of_matrix([9990, 0], [10, 0])
     found = review("evaluation", seen, ("H001", "H050"))
     assert "H001" not in [one.code for one in found.findings]
-    # Only rules that are about evaluations count as muted here.
-    assert found.muted == ("H001",)
-    assert found.summary().endswith("· 1 muted")
+    # Only rules that are about evaluations count as ignored here.
+    assert found.ignored == ("H001",)
+    assert found.summary().endswith("· 1 ignored")
 
 
-def test_an_evaluation_is_muted_by_code_in_any_case():
-    seen = of_matrix([9990, 0], [10, 0], mute=["h001"])
+def test_an_evaluation_is_ignored_by_code_in_any_case():
+    seen = of_matrix([9990, 0], [10, 0], ignore=["h001"])
     assert "H001" not in [found.code for found in seen.findings]
-    assert seen.review.document()["muted"] == ["H001"]
+    assert seen.review.document()["ignored"] == ["H001"]
     assert "H001" not in str(seen)
 
 

@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm, t
 from tests.intervals.group_oracle import spread
 
+import heldout
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
 from heldout.intervals.calibration import STATISTICS, calibration_limits, null_expectation, recalibration_limits
@@ -80,7 +81,6 @@ def test_many_bins_against_many_fresh_draws():
     )
     plain: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "expected": lambda d: np.abs(d).sum(axis=1),
-        "maximum": lambda d: (np.abs(d) / shares).max(axis=1),
         "squared": lambda d: (d**2 / shares).sum(axis=1),
     }
     for error, of in plain.items():
@@ -227,3 +227,27 @@ def test_a_gap_of_rounding_is_no_gap(positives, n):
     rate = positives / n
     assert low == 0
     assert high > 1.5 * math.sqrt(rate * (1 - rate) / n)
+
+
+def test_a_slope_that_is_not_one_has_the_sandwich_error_in_the_large():
+    # Overconfident: the logits are twice what they should be, so the model with the slope 1 is not true.
+    rng = np.random.default_rng(8)
+    p = rng.beta(0.6, 0.6, 4000).clip(1e-6, 1 - 1e-6)
+    logit = np.log(p / (1 - p))
+    positive = rng.random(4000) < 1 / (1 + np.exp(-logit / 2))
+    fit = sm.GLM(positive.astype(float), np.ones((4000, 1)), family=sm.families.Binomial(), offset=logit)
+    centre, error = float(fit.fit().params[0]), float(fit.fit(cov_type="HC0").bse[0])
+    low, high = recalibration_limits(rank(p, positive), "in_the_large")
+    assert (low, high) == pytest.approx((centre - 1.959964 * error, centre + 1.959964 * error), abs=1e-4)
+    assert error > 1.1 * float(fit.fit().bse[0])
+
+
+def test_the_largest_gap_has_no_interval_and_says_why():
+    rng = np.random.default_rng(9)
+    p = rng.random(300)
+    evaluation = heldout.evaluate((rng.random(300) < p).astype(int), score=p, positive=1)
+    largest = evaluation["maximum_calibration_error"]
+    assert math.isnan(largest.low)
+    assert math.isnan(largest.high)
+    assert largest.note.startswith("a perfectly calibrated model would show")
+    assert "no interval: bins that hold few cases, or none, decide it" in largest.note

@@ -15,6 +15,7 @@ from heldout.engines.probability_sums import tally, tally_classes
 from heldout.evidence.probabilities import Moments
 from heldout.intervals.losses import hall, loss_limits, mean_limits, part_limits, skill_limits, top_k_limits
 from heldout.intervals.proportion import wilson
+from heldout.measures import probability
 
 
 def hall_by_roots(losses: np.ndarray, level: float) -> tuple[float, float]:
@@ -170,3 +171,22 @@ def test_the_class_share_as_forecast_has_a_skill_that_is_not_certain():
     low, high = skill_limits(tally(np.full(20, 0.05), np.arange(20) == 3), "brier")
     assert low < -0.5
     assert high > 0.5
+
+
+@pytest.mark.parametrize("part", ["refinement", "resolution"])
+def test_the_error_of_the_parts_is_that_of_the_jackknife_where_one_bin_holds_nearly_all(part):
+    # One positive of a hundred: what differs within the first bin is nearly all there is.
+    rng = np.random.default_rng(6)
+    p = rng.beta(0.4, 40, 3000)
+    positive = rng.random(3000) < p
+    measure = {"refinement": probability.brier_refinement, "resolution": probability.brier_resolution}[part]
+
+    def value(kept):
+        top, bottom = measure.function(tally(p[kept], positive[kept]))
+        return top / bottom
+
+    blocks = rng.permutation(3000).reshape(300, 10)
+    left_out = [value(np.setdiff1d(np.arange(3000), block)) for block in blocks]
+    error = math.sqrt(299 / 300 * float(((left_out - np.mean(left_out)) ** 2).sum()))
+    low, high = part_limits(tally(p, positive), part)
+    assert (high - low) / 2 / 1.96 == pytest.approx(error, rel=0.15)

@@ -88,7 +88,7 @@ def decided(seed: int) -> Result:
 
 
 def chosen(seed: int) -> Result:
-    return heldout.choose_threshold(data(seed)["truth"], score=data(seed)["score"], maximize="f1")
+    return heldout.choose_threshold(data(seed)["truth"], score=data(seed)["score"], by="f1")
 
 
 KINDS: dict[str, Callable[[int], Any]] = {
@@ -101,7 +101,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "Curve": lambda seed: evaluation(seed).curve("roc"),
     "ThresholdTable": lambda seed: evaluation(seed).threshold_table(),
     "Validation": lambda seed: learnt(heldout.validate, LEARNER, seed, plan=".632+ 20"),
-    "Validations": lambda seed: learnt(heldout.validate, (LEARNER, "knn:3"), seed, plan="5-fold"),
+    "SeveralValidations": lambda seed: learnt(heldout.validate, (LEARNER, "knn:3"), seed, plan="5-fold"),
     "FoldEstimate": lambda seed: learnt(heldout.validate, LEARNER, seed, plan="5-fold")["accuracy"],
     "LearningCurve": lambda seed: learnt(heldout.learning_curve, LEARNER, seed, draws=3, points=4),
     "BiasVariance": lambda seed: learnt(heldout.bias_variance, LEARNER, seed),
@@ -174,6 +174,23 @@ def test_a_copy_is_equal_and_reads_the_same(kind):
         assert copied == result
         assert hash(copied) == hash(result)
         assert str(copied) == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_result_has_a_verdict_a_summary_and_a_file_of_every_form(kind, tmp_path):
+    result = result_of(kind, 1)
+    assert isinstance(result.verdict, str)
+    assert result.summary().strip()
+    for ending in (".json", ".md", ".csv", ".txt"):
+        assert result.write(tmp_path / f"answer{ending}").stat().st_size
+    if kind == "Review":
+        return
+    drawn = result.write(tmp_path / "answer.svg")
+    assert "<svg" in drawn.read_text(encoding="utf-8")
+    assert result.save(tmp_path / "again.svg").read_bytes() == drawn.read_bytes()
+    # A chart of that kind, whatever the ending.
+    chart = result.write(tmp_path / "chart.json", result.chart_kinds[0])
+    assert "vega-lite" in chart.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", KINDS)

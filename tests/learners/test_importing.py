@@ -11,8 +11,8 @@ import textwrap
 import pytest
 
 from heldout.errors import OptionError
+from heldout.imports import folder_modules
 from heldout.learners.learner import read_learner
-from heldout.learners.registry import folder_modules
 
 OWN = """
 from sklearn.linear_model import LogisticRegression

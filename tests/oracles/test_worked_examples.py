@@ -58,7 +58,7 @@ def test_ten_thousand_to_one_hundred() -> None:
     example, ours = worked_example("imbalanced-10100"), evaluated("imbalanced-10100")
     printed = example["printed"]
     assert ours["accuracy"].value == pytest.approx(example["right"]["accuracy"], abs=1e-12)
-    # The note prints .998; always answering c1 would be right just as often.
+    # The note prints .998; always predicting c1 would be right just as often.
     assert not agrees(ours["accuracy"].value, printed["accuracy"])
     assert ours["no information rate"].value == ours["accuracy"].value
     for measure, figures in (("precision", "precision"), ("recall", "recall"), ("f1", "f")):

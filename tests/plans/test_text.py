@@ -17,6 +17,7 @@ from heldout.plans.parser import EXAMPLES
     ("text", "plan"),
     [
         ("10-fold", plans.kfold(10)),
+        ("5", plans.kfold(5)),
         ("10 fold", plans.kfold(10)),
         ("10 folds", plans.kfold(10)),
         ("10-Fold Cross-Validation", plans.kfold(10)),
@@ -103,7 +104,6 @@ def test_a_seed_goes_to_plans_that_have_none():
     ("text", "hint"),
     [
         ("10-flod", "'10-fold'"),
-        ("10", "'10-fold'"),
         ("leave-p-out", "'leave-2-out'"),
         ("bootstap 500", "'bootstrap 200'"),
         ("holdout x", "'holdout 2/3'"),

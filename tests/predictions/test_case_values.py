@@ -11,8 +11,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import heldout
+from heldout.errors import HeldoutError
 
 WEIGHTS = {
     "ints": [1, 2, 0],
@@ -279,3 +281,24 @@ def test_a_column_without_a_value_is_refused_even_where_rows_may_be_dropped():
 def test_what_to_do_with_missing_values_is_one_of_two_words():
     with pytest.raises(heldout.HeldoutError, match=r"'refuse' or 'drop'\. Got 'ignore'"):
         heldout.count([1], [1], missing="ignore")  # type: ignore[arg-type]
+
+
+def test_two_logits_are_ranked_by_their_difference_and_the_higher_one_is_predicted():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 300)
+    logits = rng.normal(size=(300, 2)) + 4 * rng.normal(size=(300, 1))
+    logits[np.arange(300), truth] += 1.0
+    for positive in (0, 1):
+        evaluation = heldout.evaluate(truth, score=logits, positive=positive)
+        assert evaluation["roc_auc"].value == pytest.approx(
+            roc_auc_score(truth, logits[:, 1] - logits[:, 0]), abs=1e-12
+        )
+        assert evaluation["accuracy"].value == pytest.approx((logits.argmax(axis=1) == truth).mean())
+
+
+def test_parts_with_probabilities_and_parts_with_logits_are_not_merged():
+    evidence = heldout.Evidence(labels=[0, 1], positive=1)
+    evidence.update([0, 1], score=[[0.4, 0.6], [0.7, 0.3]])
+    evidence.update([0, 1], score=[[3.0, 1.0], [-2.0, 4.0]])
+    with pytest.raises(HeldoutError, match="some parts hold probabilities and others do not"):
+        heldout.evaluate(evidence)

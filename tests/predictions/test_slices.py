@@ -126,13 +126,41 @@ def test_a_number_that_most_rows_have_gets_a_bin_of_its_own():
     assert int((column.codes == 0).sum()) == int((values == 0).sum())
 
 
-def test_dates_are_binned_and_written_as_dates():
-    days = [dt.date(2021, 1, 1) + dt.timedelta(days=i) for i in range(100)]
+def test_dates_are_cut_by_months():
+    days = [dt.date(2021, 1, 1) + dt.timedelta(days=i) for i in range(400)]
     column = slice_column(days, "day")
-    assert column.labels[0] == "2021-01-01 to 2021-01-25"
+    assert column.kind == "periods"
+    assert per_row(column) == [day.isoformat()[:7] for day in days]
+    assert column.labels[:2] == ("2021-01", "2021-02")
     assert per_row(slice_column(pl.Series(days), "day")) == per_row(column)
-    hours = [dt.datetime(2021, 1, 1) + dt.timedelta(hours=i) for i in range(100)]
-    assert slice_column(hours, "hour").labels[1] == "2021-01-02 01:00:00 to 2021-01-03 01:00:00"
+    # A month without cases is no slice.
+    summer = [day for day in days if day.month not in (7, 8)]
+    assert "2021-07" not in slice_column(summer, "day").labels
+    assert per_row(slice_column(summer, "day")) == [day.isoformat()[:7] for day in summer]
+
+
+@pytest.mark.parametrize(
+    ("days", "each", "label"),
+    [
+        (20, 10, "2021-01-02"),
+        (100, 10, "week of 2021-01-04"),
+        (100, 1, "2021-02"),
+        (3000, 1, "2021-Q2"),
+        (9000, 1, "2022"),
+    ],
+)
+def test_the_span_and_the_number_of_cases_choose_the_period(days, each, label):
+    moments = [dt.datetime(2021, 1, 1, 23, 59) + dt.timedelta(days=i) for i in range(days) for _ in range(each)]
+    column = slice_column(moments, "day")
+    assert (column.kind, column.labels[1]) == ("periods", label)
+    if label.startswith("week"):
+        first = next(m for m, name in zip(moments, per_row(column), strict=True) if name == label)
+        assert (first.date(), first.weekday()) == (dt.date(2021, 1, 4), 0)
+
+
+def test_moments_within_a_day_or_two_are_cut_at_quartiles():
+    hours = [dt.datetime(2021, 1, 1) + dt.timedelta(minutes=20 * i) for i in range(100)]
+    assert slice_column(hours, "hour").labels[1] == "2021-01-01 08:20:00 to 2021-01-01 16:20:00"
 
 
 def test_of_very_many_texts_the_commonest_stay_and_the_note_says_so():
@@ -238,7 +266,7 @@ def test_dates_in_text_are_dates(tmp_path):
     days = [dt.date(2021, 1, 1) + dt.timedelta(days=i) for i in range(100)]
     texts = [day.isoformat() for day in days]
     found = slice_column(texts, "day")
-    assert (found.kind, per_row(found)) == ("bins", per_row(slice_column(days, "day")))
+    assert (found.kind, per_row(found)) == ("periods", per_row(slice_column(days, "day")))
     moments = [dt.datetime(2021, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=i) for i in range(100)]
     assert per_row(slice_column([m.isoformat() for m in moments], "m")) == per_row(slice_column(moments, "m"))
     frame = pl.DataFrame(table(day=texts))

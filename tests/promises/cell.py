@@ -13,17 +13,20 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from heldout.errors import HeldoutError
 from heldout.intervals.estimate import Estimate
-from heldout.measures.catalogue import find
+from heldout.measures.catalogue import CATALOGUE, find
 from heldout.measures.quantity import Quantity
 from heldout.results.evaluation import Evaluation
 
 LEVELS = (0.8, 0.95, 0.99)
+# The level that is asked at every draw; the others are asked at so many draws at least, spread over all.
+MAIN, OTHERS = 0.95, 500
 # Draws of which the review is read too; they are the first chunk, which also shows how long a draw takes.
 REVIEWED = 10
 # The packages of heldout that a review goes through beyond those of an evaluation.
@@ -51,6 +54,8 @@ class Outcome:
     too_high: int = 0
     bounded: int = 0
     width: float = 0.0
+    # How many true values were the smallest or the largest there can be, which an interval cannot miss on that side.
+    at_end: int = 0
 
     @property
     def defined(self) -> int:
@@ -102,10 +107,18 @@ class Tally:
         return outcome
 
     def add_interval(
-        self, what: str, level: float, low: float, high: float, truth: float, kind: Kind = "interval"
+        self,
+        what: str,
+        level: float,
+        low: float,
+        high: float,
+        truth: float,
+        kind: Kind = "interval",
+        ends: tuple[float, float] = (-math.inf, math.inf),
     ) -> None:
-        """Count an interval; one without limits is undefined."""
+        """Count an interval; one without limits is undefined. `ends` are those of the range of the quantity."""
         outcome = self._outcome(kind, what, level)
+        outcome.at_end += min(abs(truth - end) for end in ends) < HAIR
         if math.isnan(low) or math.isnan(high):
             outcome.undefined += 1
             return
@@ -135,10 +148,10 @@ class Tally:
             true = truth.get(what, math.nan)
             if math.isnan(true):
                 continue
+            low, high = estimate.low, estimate.high
             if math.isnan(estimate.value) and estimate.style == "share":
-                self.add_interval(what, estimate.level, math.nan, math.nan, true, kind)
-            else:
-                self.add_interval(what, estimate.level, estimate.low, estimate.high, true, kind)
+                low = high = math.nan
+            self.add_interval(what, estimate.level, low, high, true, kind, _ends_of(estimate.measure))
 
     def add_test(self, what: str, level: float, p: float) -> None:
         """Count a test of a null that is true."""
@@ -170,7 +183,7 @@ class Tally:
             "findings": dict(self.findings),
             "refused": dict(self.refused),
             "outcomes": [
-                [kind, what, level, o.n, o.undefined, o.too_low, o.too_high, o.bounded, o.width]
+                [kind, what, level, o.n, o.undefined, o.too_low, o.too_high, o.bounded, o.width, o.at_end]
                 for (kind, what, level), o in self.outcomes.items()
             ],
         }
@@ -184,6 +197,13 @@ class Tally:
         for kind, what, level, *numbers in document["outcomes"]:
             key = kind, what, level
             self.outcomes[key] = self.outcomes.get(key, Outcome()) + Outcome(*numbers)
+
+
+@cache
+def _ends_of(measure: str) -> tuple[float, float]:
+    """The smallest and the largest value of a measure that is in the catalogue; costs have none here."""
+    found = next((m for m in CATALOGUE.values() if m.name == measure.partition("(")[0]), None)
+    return found.range if found is not None else (-math.inf, math.inf)
 
 
 def name_quantity(estimate: Estimate, names: Mapping[Any, str]) -> str:
@@ -245,11 +265,13 @@ class Cell(ABC):
         rng = np.random.default_rng([zlib.crc32(f"{self.family}: {self}".encode()), chunk])
         tally = Tally()
         size = draws if draws is not None else REVIEWED if chunk == 0 else self.chunk
-        for _ in range(size):
+        plain = replace(self, levels=(MAIN,) if MAIN in self.levels else self.levels)
+        step = max(self.draws // OTHERS, 1)
+        for number in range(size):
             tally.reviewing = chunk == 0 and tally.draws < REVIEWED
             tally.draws += 1
             try:
-                self.draw(rng, truth, tally)
+                (plain if number % step else self).draw(rng, truth, tally)
             except HeldoutError as error:
                 # Some draws cannot be judged, as where one class was not drawn; how many, and why, is reported.
                 tally.refused[error.what] += 1

@@ -74,7 +74,9 @@ class Row:
     @property
     def wide(self) -> bool:
         """Whether an interval is wider than it need be; at .99 there are too few misses to tell."""
-        return self.kind == "interval" and self.level < 0.99 and self.value > scale_coverage(BAND[1], self.level)
+        if self.outcome.at_end or self.level >= 0.99:
+            return False
+        return self.kind == "interval" and self.value > scale_coverage(BAND[1], self.level)
 
     @property
     def failing(self) -> bool:
@@ -161,7 +163,10 @@ def _opening(measured: Measurements) -> str:
         + ". A test may reject a true null .015 more often than its level says, a gate pass falsely and a rule to act "
         "on fire where nothing is wrong .01 more often. The Monte Carlo standard error of a coverage of .95 is .005 "
         "with 2,000 draws, .010 with 500; ± is one standard error. Draws in which a quantity is undefined are "
-        "left out of its coverage. A finding counts where it speaks of how far the result can be trusted and "
+        "left out of its coverage. Where the true value is the smallest or the largest there can be, as a calibration "
+        "error of 0, an interval that reaches it cannot miss on that side; there only the lower end of the band "
+        "counts. The other levels are asked at 500 or more of the draws of a cell. A finding counts where it speaks of "
+        "how far the result can be trusted and "
         "fired in at least half of the ten draws that were reviewed."
     )
 
@@ -205,8 +210,8 @@ def judge_family(rows: list[Row], family: str) -> str:
 
 def _summary(measured: Measurements, families: list[str]) -> list[str]:
     head = [
-        "family", "cells", "draws a cell", "intervals", "in band", "below", "above", "far below", "of these silent",
-        "lowest", "highest", "in band at .8", "at .99", "tests over", "gates over", "rules over",
+        "family", "cells", "draws a cell", "intervals", "at an end", "in band", "below", "above", "far below",
+        "of these silent", "lowest", "highest", "in band at .8", "at .99", "tests over", "gates over", "rules over",
     ]  # fmt: skip
     lines = []
     for family in families:
@@ -217,8 +222,9 @@ def _summary(measured: Measurements, families: list[str]) -> list[str]:
         failing = [r for r in main if r.failing]
         ends = [_share(end((r.value for r in main), default=math.nan)) for end in (min, max)]
         lines.append([
-            f"[{title(family)}](#{family.replace('_', '-')})", len(draws), _span(draws), len(main), _within(main),
-            _part(main, [r for r in main if r.short]), _part(main, [r for r in main if r.wide]), len(failing),
+            f"[{title(family)}](#{family.replace('_', '-')})", len(draws), _span(draws), len(main),
+            sum(r.outcome.at_end > 0 for r in main), _within(main), _part(main, [r for r in main if r.short]),
+            _part(main, [r for r in main if r.wide]), len(failing),
             sum(r.silent for r in failing), *ends,
             _within(at[0.8]), _within(at[0.99]), *(_over(rows, kind) for kind in SLACK),
         ])  # fmt: skip

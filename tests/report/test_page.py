@@ -12,7 +12,7 @@ from tests.report.moved import COSTS, churn
 import heldout
 from heldout.intervals.score_methods import score_method_names
 from heldout.report.explanations import method_words
-from heldout.show.blocks import Block, Facts, Note, Number, Prose, Section, Table, Title
+from heldout.show.blocks import Block, Facts, Note, Number, Overview, Prose, Section, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
 
@@ -33,6 +33,8 @@ def walked(blocks: Iterable[Block]) -> Iterator[Block]:
         yield block
         if isinstance(block, Section):
             yield from walked(block.blocks)
+        elif isinstance(block, Overview):
+            yield from (part for part in (block.figures, block.more, block.below) if part is not None)
 
 
 def of(kind: Any, blocks: Iterable[Block]) -> list[Any]:
@@ -130,7 +132,20 @@ def test_a_matrix_of_many_classes_gives_way_to_the_most_confused_pairs():
     blocks = heldout.evaluate(labels[rng.integers(0, 60, 500)], labels[rng.integers(0, 60, 500)]).page_blocks()
     assert "matrix-rows" not in checked(blocks)
     matrix = next(section for section in of(Section, blocks) if section.name == "matrix")
-    assert "taken for" in {column.header for table in of(Table, [matrix]) for column in table.columns}
+    assert "confused with" in {column.header for table in of(Table, [matrix]) for column in table.columns}
+
+
+def test_a_column_of_dates_is_drawn_over_time():
+    truth, score = churn(300)
+    days = np.datetime64("2024-01-01") + np.arange(300)
+    evaluation = heldout.evaluate(truth, score=score, positive="yes", slices={"day": days})
+    section = next(s for s in evaluation.page_blocks() if isinstance(s, Section) and s.name == "time")
+    charts = of(Chart, [section])
+    assert [chart.title for chart in charts] == ["accuracy over day", "recall (yes) over day"]
+    found = evaluation.slices("accuracy", columns="day")
+    assert charts[0].dots[0].y == tuple(one.estimate.value for one in found)
+    assert charts[0].dots[0].low == tuple(one.estimate.low for one in found)
+    assert charts[0].x.ticks[0][1] == "2024-01"
 
 
 def test_rows_of_the_matrix_add_up_to_everything():

@@ -38,7 +38,7 @@ def test_the_screen_and_the_page_say_it_once(scored):
 
 
 def test_without_the_finding_the_note_stands(scored):
-    seen = evaluate(scored, mute="H034", fold="none")
+    seen = evaluate(scored, ignore="H034", fold="none")
     assert "'Folds' of the dictionary was not used" in " ".join(str(seen).split())
     # Only what was asked for is shown here, and no finding.
     notes = [

@@ -26,8 +26,8 @@ def test_what_has_no_value_has_no_interval_anywhere(never_zero):
     # A ratio without an upper end has a lower one all the same.
     bounded = [row for row in empty if "the ratio has no limit" not in row["undefined"]]
     assert all(row["low"] is None and row["high"] is None for row in bounded)
-    (line,) = [line for line in str(never_zero).splitlines() if line.startswith("matthews")]
-    assert line.split() == ["matthews", "–", "–"]
+    (line,) = [line for line in str(never_zero).splitlines() if line.startswith("MCC")]
+    assert line.split() == ["MCC", "–", "–"]
 
 
 def test_a_ratio_without_an_upper_end_keeps_its_lower_limit():
@@ -59,7 +59,7 @@ def test_the_track_reaches_below_zero_where_an_interval_does(never_zero):
 
 def test_two_sentences_about_costs_are_two():
     seen = heldout.evaluate(["a", "b"] * 20, ["a"] * 40, costs={("b", "a"): 4, ("a", "b"): 1})
-    assert 'It costs 2.00 a case. Always answering "b" would cost 0.500.' in " ".join(str(seen).split())
+    assert 'It costs 2.00 a case. Always predicting "b" would cost 0.500.' in " ".join(str(seen).split())
 
 
 def test_limits_that_round_alike_get_more_digits():
@@ -68,9 +68,9 @@ def test_limits_that_round_alike_get_more_digits():
     text = " ".join(str(many).split())
     digits = [f"{100 * end:.1f}" for end in (recall.value, recall.low, recall.high)]
     assert digits[1] != digits[2]
-    assert f"finds {digits[0]} % [{digits[1]}, {digits[2]}] of the cases" in text
+    assert f"is {digits[0]} % [{digits[1]}, {digits[2]}], and precision" in text
     few = heldout.evaluate(Confusion.of(np.array([[70, 10], [4, 16]]), ["no", "yes"]))
-    assert "It finds 80 % [58, 92]" in " ".join(str(few).split())
+    assert " is 80 % [58, 92], and precision" in " ".join(str(few).split())
 
 
 def test_a_title_does_not_repeat_a_label_of_any_length():
@@ -78,3 +78,18 @@ def test_a_title_does_not_repeat_a_label_of_any_length():
     seen = heldout.evaluate(["no", name] * 20, ["no", name] * 20, positive=name)
     for text in (seen.to_markdown(), seen.to_latex()):
         assert "y" * 100 not in text
+
+
+def test_what_was_asked_for_by_name_says_why_it_has_no_value_or_no_interval():
+    found = heldout.evaluate(
+        [1, 1, 1, 1],
+        score=[0.2, 0.7, 0.9, 0.4],
+        labels=[0, 1],
+        positive=1,
+        measures=["specificity", "npv", "roc_auc", "partial_auc(low=0,high=0.2)", "maximum_calibration_error"],
+    )
+    said = " ".join(str(found).split())
+    for estimate in found.estimates:
+        assert said.count(estimate.name) == 1 or not math.isnan(estimate.low)
+    assert "· Undefined: specificity[1], because there are no actual negatives." in said
+    assert "· No interval: maximum_calibration_error, because bins that hold few cases, or none, decide it." in said

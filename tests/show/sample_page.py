@@ -183,8 +183,8 @@ def sample_page() -> list[Block]:
     """Everything that a page can have."""
     moved = explorer()
     verdict = (
-        'Better than always answering "tested_negative" (accuracy .651)? Yes, by .073 to .151. It finds 61 % [55, 67]'
-        ' of the cases of "tested_positive"; 68 % [62, 73] of its answers "tested_positive" are right.'
+        'Better than always predicting "tested_negative" (accuracy .651)? Yes, by .073 to .151. Recall of'
+        ' "tested_positive" is 61 % [55, 67], and precision is 68 % [62, 73].'
     )
     return [
         Title("diabetes.csv", "768 cases · 2 classes · positive class: tested_positive (35 %)"),

@@ -63,17 +63,16 @@ b
 ````"""
 
 LATEX = r"""% Needs \usepackage{booktabs}; text beyond Latin letters, such as emoji or Chinese: lualatex or xelatex.
-\section*{A \& B}
+% A \& B
+% d
+% Verdict: x
+% y
+% Note H1: z
 
-\noindent d
-
-\noindent \textbf{Verdict} x \\
-y
-
-\noindent \textbf{Note H1.} z
-
-\begin{center}
-\textbf{50 \% {[}a{]}} \par\smallskip
+\begin{table}[htbp]
+\centering
+\caption{50 \% {[}a{]}. A \& B.}
+\label{tab:50-a}
 \begin{tabular}{@{}lrc@{}}
 \toprule
 measure & value & interval \\
@@ -82,7 +81,7 @@ f\_score\textbar{}x & $-$.056 & .100 -- .200 \\
 \textless{}b\textgreater{} & -- &  \\
 \bottomrule
 \end{tabular}
-\end{center}"""
+\end{table}"""
 
 
 def test_markdown() -> None:

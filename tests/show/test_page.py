@@ -14,7 +14,8 @@ from tests.show.sample_page import explorer, sample_page
 from heldout.show.blocks import Column, Note, Number, Prose, Section, Span, Table, Title
 from heldout.show.chart import Axis, Chart
 from heldout.show.explorer import Explorer, Moving
-from heldout.show.html import FOLDER, SHADES, page_policy, render_html, render_page
+from heldout.show.heatmap import SHADES
+from heldout.show.html import FOLDER, page_policy, render_html, render_page
 
 
 def test_the_policy_names_the_hashes_of_the_one_script_and_the_one_style() -> None:

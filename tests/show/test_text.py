@@ -24,7 +24,7 @@ def measured(*rows: tuple[str, float, float, float]) -> Table:
 
 SCREEN: list[Block] = [
     Title("churn.csv · 2,000 cases · 2 classes", "truth = churned, threshold 0.5"),
-    Prose('Better than always answering "no": yes.\nIt finds 58 % of the churners.', "Verdict"),
+    Prose('Better than always predicting "no": yes.\nIt finds 58 % of the churners.', "Verdict"),
     measured(("accuracy", 0.912, 0.899, 0.924), ("Matthews", 0.594, 0.4, 0.7), ("recall", 1.0, 0.9, 1.0)),
     Table(
         (Column(""), Column("predicted yes", "right"), Column("predicted no", "right")),
@@ -42,7 +42,7 @@ EXPECTED = """\
 churn.csv · 2,000 cases · 2 classes
 truth = churned, threshold 0.5
 
-Verdict   Better than always answering "no": yes.
+Verdict   Better than always predicting "no": yes.
           It finds 58 % of the churners.
 
 measure    value   95 % interval   0 ─────────────────────── 1

@@ -1,4 +1,4 @@
-"""`heldout learn` and `bias-variance` as a person meets them: what they print, draw and refuse, and interrupts."""
+"""`heldout learning-curve` and `bias-variance` as a person meets them: what they print, draw and refuse; interrupts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,16 @@ EVERY: dict[str, Any] = {**WRONG, **WRONG_SIZES}
 
 # What only the command line can get wrong.
 CALLS: dict[str, tuple[list[str], str, str]] = {
-    "no file": (["--learner", "knn:5"], "There is no file to learn from.", "heldout learn data.csv"),
+    "no file": (["--learner", "knn:5"], "There is no file to learn from.", "heldout learning-curve data.csv"),
     "no learner": (["ok.csv"], "There is no learner: say what to fit.", "--learner knn:5"),
     "sizes of words": (["ok.csv", "--learner", "knn:5", "--sizes", "big"], "Got 'big'", "--sizes 50,100,200"),
     "sizes of nothing": (["ok.csv", "--learner", "knn:5", "--sizes", ","], "Got ','", "--sizes 50,100,200"),
     "jobs of words": (["ok.csv", "--learner", "knn:5", "--jobs", "x"], "--jobs must be auto", "--jobs 4"),
-    "points of words": (["ok.csv", "--learner", "knn:5", "--points", "x"], "'--points'", "heldout learn --help"),
+    "points of words": (
+        ["ok.csv", "--learner", "knn:5", "--points", "x"],
+        "'--points'",
+        "heldout learning-curve --help",
+    ),
     "a measure of no name": (
         ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "acuracy"],
         "There is no measure 'acuracy'",
@@ -111,7 +115,7 @@ def check_two_sentences(said, what, hint):
 @pytest.mark.parametrize("wrong", EVERY)
 def test_the_command_refuses_in_two_sentences_and_status_2(wrong, run):
     data, learner, options, what, hint = EVERY[wrong]
-    status, output, said = run("learn", data, "--learner", learner, *written(options))
+    status, output, said = run("learning-curve", data, "--learner", learner, *written(options))
     assert (status, output) == (2, "")
     check_two_sentences(said, what, hint)
 
@@ -140,7 +144,7 @@ def test_bias_and_variance_refuse_the_same_data(wrong):
 @pytest.mark.parametrize("wrong", CALLS)
 def test_a_wrong_call_ends_in_two_sentences_and_status_2(wrong, here, run):
     call, what, hint = CALLS[wrong]
-    status, output, said = run("learn", *call)
+    status, output, said = run("learning-curve", *call)
     assert (status, output) == (2, "")
     check_two_sentences(said, what, hint)
     assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == sorted(FILES)
@@ -154,7 +158,18 @@ def test_one_learner_at_a_time():
 
 @pytest.mark.usefixtures("here")
 def test_the_curve_is_printed_and_its_figures_are_those_of_the_library(run):
-    call = ["learn", "ok.csv", "--learner", "naive-bayes", "--sizes", "10,20,40", "--draws", "4", "--seed", "3"]
+    call = [
+        "learning-curve",
+        "ok.csv",
+        "--learner",
+        "naive-bayes",
+        "--sizes",
+        "10,20,40",
+        "--draws",
+        "4",
+        "--seed",
+        "3",
+    ]
     status, output, said = run(*call)
     assert (status, said) == (0, "")
     assert output.startswith("Learning curve of naive-bayes")
@@ -168,7 +183,18 @@ def test_the_curve_is_printed_and_its_figures_are_those_of_the_library(run):
 
 
 def test_the_chart_and_every_form_go_to_their_files(here, run):
-    call = ["learn", "ok.csv", "--learner", "naive-bayes", "--points", "3", "--draws", "3", "--chart", "curve.svg"]
+    call = [
+        "learning-curve",
+        "ok.csv",
+        "--learner",
+        "naive-bayes",
+        "--points",
+        "3",
+        "--draws",
+        "3",
+        "--chart",
+        "curve.svg",
+    ]
     status, _, said = run(*call, "--json", "a.json", "--html", "b.html", "--markdown", "c.md", "--latex", "d.tex")
     assert status == 0
     assert said.splitlines() == ["Wrote a.json", "Wrote b.html", "Wrote c.md", "Wrote d.tex", "Wrote curve.svg"]
@@ -177,7 +203,18 @@ def test_the_chart_and_every_form_go_to_their_files(here, run):
 
 
 def test_the_curve_of_another_measure_is_printed_drawn_and_written(here, run):
-    call = ["learn", "ok.csv", "--learner", "naive-bayes", "--points", "3", "--draws", "3", "--measure", "accuracy"]
+    call = [
+        "learning-curve",
+        "ok.csv",
+        "--learner",
+        "naive-bayes",
+        "--points",
+        "3",
+        "--draws",
+        "3",
+        "--measure",
+        "accuracy",
+    ]
     status, output, said = run(*call, "--chart", "curve.svg")
     assert (status, said) == (0, "Wrote curve.svg\n")
     assert re.search(r"^size +training accuracy +test accuracy +spread +gap +below$", output, re.MULTILINE)
@@ -194,10 +231,10 @@ def test_the_curve_of_another_measure_is_printed_drawn_and_written(here, run):
 @pytest.mark.usefixtures("here")
 def test_odd_names_and_rare_classes_are_taken_as_they_are(run):
     call = ["--learner", "tree", "--points", "3", "--draws", "2"]
-    assert run("learn", "odd.csv", "--target", "klasse ☃", *call)[0] == 0
-    assert run("learn", "eleven.csv", *call)[0] == 0
-    assert run("learn", "gaps.csv", *call)[0] == 0
-    assert run("learn", "groups.csv", "--group", "place", *call)[0] == 0
+    assert run("learning-curve", "odd.csv", "--target", "klasse ☃", *call)[0] == 0
+    assert run("learning-curve", "eleven.csv", *call)[0] == 0
+    assert run("learning-curve", "gaps.csv", *call)[0] == 0
+    assert run("learning-curve", "groups.csv", "--group", "place", *call)[0] == 0
 
 
 @pytest.mark.usefixtures("here")
@@ -266,7 +303,18 @@ def test_sizes_are_read_as_they_are_written():
 
 
 def test_an_interrupt_shows_what_was_finished_and_ends_with_130(here):
-    call = ["learn", "ok.csv", "--learner", "own_slow:Slow(quick=9)", "--points", "4", "--draws", "5", "--jobs", "1"]
+    call = [
+        "learning-curve",
+        "ok.csv",
+        "--learner",
+        "own_slow:Slow(quick=9)",
+        "--points",
+        "4",
+        "--draws",
+        "5",
+        "--jobs",
+        "1",
+    ]
     process: Any = subprocess.Popen(
         [HELDOUT, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=os.environ
     )

@@ -155,7 +155,7 @@ def test_nonsense_is_refused_in_two_sentences(name, run):
 def test_what_only_the_function_can_get_wrong():
     with pytest.raises(OptionError, match="A margin is judged for"):
         plan("accuracy", value=0.9, margin=0.1, margin_kind="sameness", paired=False)
-    with pytest.raises(TypeError, match="unexpected keyword"):
+    with pytest.raises(TypeError, match="did you mean 'value'"):
         plan("accuracy", valeu=0.9)
 
 
@@ -163,3 +163,15 @@ def test_the_help_has_examples(run):
     status, out, _ = run("plan", "--help")
     assert status == 0
     assert "heldout plan accuracy --value 0.9 --width 0.05" in out
+
+
+def test_a_measure_may_have_parameters(run):
+    more = ["--value", "0.8", "--prevalence", "0.2", "--recall", "0.8", "--width", "0.1"]
+    status, found, _ = run("plan", "f_score(beta=1)", *more)
+    assert status == 0
+    assert "734 cases (147 positives)" in found
+    status, found, said = run("plan", "f_score(beta=2)", *more)
+    assert (status, found) == (2, "")
+    assert said.startswith("There is no plan for f2. There are plans for accuracy, ")
+    status, found, _ = run("plan", "f_score(beta=1) >= 0.7", *more[:-2])
+    assert status == 0

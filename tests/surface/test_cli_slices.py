@@ -1,4 +1,4 @@
-"""Slices on the command line: named columns, all of them, what cannot be used, and rules that are muted."""
+"""Slices on the command line: named columns, all of them, what cannot be used, and rules that are ignored."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def test_all_is_every_column_without_a_role(file):
     assert {row["column"] for row in found["slices"]} == {"sex", "age"}
 
 
-def test_a_rule_can_be_muted(file):
-    result = run(file, "--slice", "sex", "--mute", "H021")
+def test_a_rule_can_be_ignored(file):
+    result = run(file, "--slice", "sex", "--ignore", "H021")
     assert result.exit_code == 0
     assert "! H021" not in result.output
-    wrong = run(file, "--mute", "H99999")
+    wrong = run(file, "--ignore", "H99999")
     assert wrong.exit_code != 0
 
 

@@ -38,8 +38,8 @@ FILES = {
         (["check", "ok.csv", "--require", "accuracy >= baseline", "--baseline", "deep.json"], "is nested too deeply."),
         (["check", "ok.csv", "--require", "accuracy >= baseline", "--baseline", "digits.json"], "too many digits"),
         (["evaluate", "deep.json"], "deep.json is nested too deeply."),
-        (["evaluate", "digits.json"], "digits.json is not JSON"),
-        (["evaluate", "digits.jsonl"], "digits.jsonl, line 1 is not JSON"),
+        (["evaluate", "digits.json"], "digits.json holds a number with too many digits."),
+        (["evaluate", "digits.jsonl"], "digits.jsonl, line 1 holds a number with too many digits."),
         (["evaluate", "deep.jsonl"], "deep.jsonl, line 1 is nested too deeply."),
     ],
 )
@@ -60,7 +60,7 @@ READERS = {
     "thresholds": ["--maximize", "f1"],
     "recalibrate": [],
     "validate": ["--target", "truth", "--learner", "majority"],
-    "learn": ["--target", "truth", "--learner", "majority"],
+    "learning-curve": ["--target", "truth", "--learner", "majority"],
     "card": ["--target", "truth", "--learner", "majority"],
     "compare": ["ok.csv"],
     "check": ["--require", "accuracy >= 0.1"],
@@ -146,7 +146,7 @@ def test_within_a_limit_of_memory_everything_is_as_without():
 def test_every_command_that_reads_a_file_takes_a_limit_of_memory():
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     without = {name for name, command in commands.items() if "memory_limit" not in {one.name for one in command.params}}
-    assert without == {"measures", "explain"}
+    assert without == {"measures", "explain", "doctor"}
 
 
 @pytest.mark.parametrize("megabytes", [80, 150, 300])
@@ -174,3 +174,55 @@ def test_signals_end_a_command_that_has_a_limit(number, status):
         _, err = process.communicate(timeout=60)
     assert process.returncode == status
     assert "Traceback" not in err
+
+
+# Put into the path of a command, it lets one function of it fail, as a fault of our own or for want of memory.
+FAULTY = """
+import heldout.api.evaluate as front
+def fail(*_, **__):
+    raise {error}
+front.evaluate = fail
+import heldout
+heldout.evaluate = fail
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        ("KeyError('a row')", 70, "heldout failed, and should not have: KeyError: 'a row'.\nHint: please report it"),
+        ("MemoryError()", 2, "This did not work within 2 GB of memory.\nHint: raise --memory-limit"),
+        ('RuntimeError("can\'t start new thread")', 2, "This did not work within 2 GB of memory.\nHint: "),
+    ],
+)
+def test_a_fault_within_a_limit_of_memory_is_not_taken_for_a_lack_of_it(tmp_path, error, status, said):
+    (tmp_path / "sitecustomize.py").write_text(FAULTY.format(error=error))
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    found = run_apart(
+        "evaluate", "examples/iris.csv", "--memory-limit", "2GB", env={**os.environ, "PYTHONPATH": path}
+    )  # fmt: skip
+    assert found[:2] == (status, "")
+    assert found[2].startswith(said)
+
+
+LONG_CELL = f'truth\\predicted,no,yes\nno,0,1\nyes,"{"9" * 140_000}",0\n'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["evaluate", "ok.csv", "--costs", "long.csv"],
+        ["thresholds", "ok.csv", "--costs", "long.csv"],
+        ["evaluate", "--matrix", "long.csv"],
+        ["compare", "--matrix", "long.csv", "--matrix", "long.csv"],
+        ["evaluate", "--matrix", "5 1; 2 4", "--labels", "no\r,yes\r"],
+    ],
+)
+def test_cells_that_no_table_has_are_refused(run, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ok.csv").write_text("truth,score\nno,0.1\nyes,0.7\nno,0.4\n")
+    (tmp_path / "long.csv").write_text(LONG_CELL)
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert len(err.splitlines()) == 2
+    assert "cannot be read" in err.splitlines()[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".ci", "benchmarks", "docs", "examples", "src", "tests")
+FOLDERS = (".ci", ".github", "benchmarks", "docs", "examples", "src", "tests")
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 CODE = [*SOURCES, *TESTS, *sorted((ROOT / "benchmarks").rglob("*.py"))]

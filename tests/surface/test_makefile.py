@@ -56,6 +56,21 @@ def test_a_browser_that_is_named_is_taken_and_one_that_is_not_there_refused(bare
     assert not (bare / "called").exists()
 
 
+def test_without_pdflatex_it_is_said_what_to_run_and_one_that_is_named_is_taken(bare):
+    command = [sys.executable, str(ROOT / "tests" / "latex.py")]
+
+    def asked(**told: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, env={"PATH": str(bare), **told}, capture_output=True, text=True, check=False)
+
+    said = asked()
+    assert said.returncode == 1
+    assert "sudo apt-get install texlive-latex-base texlive-latex-recommended" in said.stderr
+    assert "PDFLATEX is /nope" in asked(PDFLATEX="/nope").stderr
+    there = program(bare / "pdflatex")
+    assert asked().stdout.strip() == str(there)
+    assert re.search(r"^test:.* latex ", MAKEFILE, re.MULTILINE)
+
+
 def test_without_a_browser_it_is_installed_or_it_is_said_what_to_run(bare):
     said = sought(bare)
     assert said.returncode == 1

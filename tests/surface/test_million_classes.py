@@ -104,7 +104,7 @@ def test_the_weakest_class_is_found_among_all():
     # A class of few cases, far from the largest, of which none is found.
     predicted[truth == 777] = 778
     said = " ".join(str(evaluate(truth, predicted)).split())
-    assert 'Weakest class: "777", of which it finds 0 %' in said
+    assert 'Weakest class: "777", with recall 0 %' in said
 
 
 @pytest.mark.parametrize("extra", ["weight", "group", "fold", "slices"])

@@ -14,10 +14,13 @@ from heldout.cli.flags import OPTIONS
 
 GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Arguments")]
 # Flags that are about where a result goes, or that a command reads for itself.
-OUTPUT = {"json", "html", "markdown", "latex", "full", "format", "chart", "junit", "predictions", "output"}
+OUTPUT = {
+    "json", "html", "markdown", "latex", "full", "format", "chart", "junit", "github", "predictions", "output",
+    "metrics",
+}  # fmt: skip
 OWN = {
     "learner", "grid", "requirements", "files", "data", "same", "different_cases", "equivalence", "questions",
-    "feature", "plan", "memory_limit",
+    "feature", "plan", "memory_limit", "maximize",
 }  # fmt: skip
 COMMANDS: dict[Any, Any] = {
     evaluate.evaluate: heldout.evaluate,
@@ -27,7 +30,7 @@ COMMANDS: dict[Any, Any] = {
     compare.compare: heldout.compare,
     thresholds.thresholds: heldout.choose_threshold,
     learners.validate: heldout.validate,
-    learners.learn: heldout.learning_curve,
+    learners.learning_curve: heldout.learning_curve,
     learners.bias_variance: heldout.bias_variance,
     learners.card: heldout.card,
     plan.plan: heldout.plan_study,
@@ -65,9 +68,11 @@ def test_a_signature_shows_every_option_with_its_usual_value(function):
     assert not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in shown.values())
 
 
-def test_an_unknown_option_is_refused_as_python_does():
-    with pytest.raises(TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'tresh'$"):
+def test_an_unknown_option_is_refused_with_the_one_that_was_meant():
+    with pytest.raises(TypeError, match=r"^evaluate\(\) has no argument 'tresh'\.\nHint: did you mean 'threshold'\?$"):
         heldout.evaluate([0, 1], [0, 1], tresh=0.5)  # type: ignore[call-arg]
+    with pytest.raises(heldout.HeldoutError, match=r"^evaluate\(\) takes data, predicted, y by their place, and 4 "):
+        heldout.evaluate([0, 1], [0, 1], [0, 1], [0, 1])  # type: ignore[arg-type, call-arg]
 
 
 def test_types_of_options_are_those_of_the_declaration():

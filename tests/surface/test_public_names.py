@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import typing
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ IMPORT = "import sys, heldout; heldout.__version__; dir(heldout); print(*sys.mod
 
 def test_names_are_few_and_sorted():
     assert list(heldout.__all__) == sorted(heldout.__all__)
-    assert len(set(heldout.__all__)) == len(heldout.__all__) <= 40
+    assert len(set(heldout.__all__)) == len(heldout.__all__) <= 48
 
 
 def test_the_list_is_what_there_is():
@@ -58,6 +60,38 @@ def test_every_argument_of_a_front_door_has_a_type(name):
     door = getattr(heldout, name)
     hints = typing.get_type_hints(door)
     assert set(inspect.signature(door).parameters) | {"return"} == set(hints)
+
+
+PACKAGES = [getattr(heldout, name) for name in heldout._PACKAGES]
+DOORS = {
+    **{name: getattr(heldout, name) for name in heldout.__all__},
+    **{f"{package.__name__}.{name}": getattr(package, name) for package in PACKAGES for name in package.__all__},
+}
+# Besides functions, what people make themselves; results are made for them.
+DESCRIBED: dict[str, Any] = {name: door for name, door in DOORS.items() if inspect.isfunction(door)}
+DESCRIBED |= {"Evidence": heldout.Evidence, "Evidence.update": heldout.Evidence.update, "Report": heldout.Report}
+
+
+def described(documentation: str) -> list[str]:
+    """The names under "Parameters" of a docstring in numpydoc's form, each with a type and a description."""
+    section = documentation.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    return re.findall(r"^\*{0,2}(\w+) : \S.*(?:\n    \S.*)+[.…]$", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_every_parameter_of_a_front_door_is_described(name):
+    door = DESCRIBED[name]
+    taken = [one for one in inspect.signature(door).parameters if one != "self"]
+    assert described(inspect.getdoc(door) or "") == taken
+
+
+def test_a_parameter_without_a_description_is_noticed():
+    head = "What it does.\n\nParameters\n----------\n"
+    assert described(f"{head}n : int\n    The number.\nseed : int\n    Where it\n    begins.\n\nReturns") == [
+        "n",
+        "seed",
+    ]
+    assert described(f"{head}n : int\nseed : int\n    Where it begins.\n") == ["seed"]
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -251,7 +251,7 @@ def test_labels_name_the_classes():
         ({"by": "f1", "current": float("nan")}, OptionError, "current threshold"),
         ({"by": "f1", "positive": 1, "negative": "1"}, LabelError, "both 1"),
         ({"by": "cost", "costs": [[0, 1], [1, 0]]}, MatrixError, "bare table"),
-        ({"by": "iso", "costs": {(1, 0): -5, (0, 1): 1}}, MatrixError, "cost more than right answers"),
+        ({"by": "iso", "costs": {(1, 0): -5, (0, 1): 1}}, MatrixError, "cost more than right predictions"),
         ({"by": "cost", "costs": {(1, 0): 5}}, MatrixError, "leave out 1 kind"),
         ({"by": "cost", "costs": {(1, 0): 0, (0, 1): 0}}, MatrixError, "every threshold is as good"),
     ],

@@ -87,12 +87,12 @@ def test_scores_of_no_use_are_said_to_be():
     seen = rank(np.array([0.9, 0.5, 0.1]), np.array([False, True, False]))
     never = choose(seen, by="cost", costs={(1, 0): 1, (0, 1): 100})
     assert math.isinf(never.threshold)
-    assert str(never).startswith('Never answer "1"')
-    assert any("answer no to every case" in warning for warning in never.warnings)
+    assert str(never).startswith('Never predict "1"')
+    assert any("predict no for every case" in warning for warning in never.warnings)
     always = choose(seen, by="cost", costs={(1, 0): 100, (0, 1): 1})
     assert always.threshold == 0.5
     both = choose(seen, by="recall", require="false_negative_rate <= 0, specificity <= 0")
-    assert any("answer yes to every case" in warning for warning in both.warnings)
+    assert any("predict yes for every case" in warning for warning in both.warnings)
 
 
 def test_few_errors_are_warned_of_where_the_interval_is_a_bootstrap():

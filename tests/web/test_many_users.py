@@ -20,7 +20,7 @@ FORMS = ("html", "json", "tex", "md")
 def own(server: Server, at: int) -> tuple[str, dict[str, str], float]:
     """What one of many users sees: every page and download of a file, and of another compared with it.
 
-    Every user has another number of right answers, and names, labels and a column that nobody else has.
+    Every user has another number of right predictions, and names, labels and a column that nobody else has.
     """
     mark = f"mark{at}x"
     data = predictions(20 + at, 30).replace(b"yes", f"label{mark}".encode())

@@ -76,7 +76,7 @@ def baseline_of(
     @cache
     def compared(level: float) -> Comparison:
         settings = {**options, "level": level}
-        comparison = compare(evaluation, other, measure=list(names), names=[ours, theirs], **settings)
+        comparison = compare(evaluation, other, measures=list(names), names=[ours, theirs], **settings)
         if not isinstance(comparison, Comparison):
             message = "two evaluations are compared pair by pair"
             raise TypeError(message)
@@ -212,29 +212,105 @@ def check(
     baseline: Any = None,
     undecided: Undecided = "fail",
     forbid: str | Iterable[str] = (),
-    mute: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     **options: Unpack[CheckArguments],
 ) -> Gate:
     """Judge a classifier by requirements such as "recall[spam] >= 0.8" or "accuracy >= baseline - 0.02".
 
-    Takes what `evaluate` takes, or an evaluation. A requirement has passed when a one-sided limit of the level clears
-    its bound, failed when the limit on the other side misses it (Holm-corrected for the number of requirements), and is
-    undecided between. All must pass; what is undecided fails too, unless `undecided` is "warn" (let through where the
-    value itself meets the bound, with a caution) or "pass" (let through). `recall[spam, sex=f]` is about the cases
-    where the column sex is f. The `baseline` is a file, a frame or an evaluation of the same cases, or the JSON
-    document of an earlier evaluation. `forbid` names findings that must not be there, by code, as "act" (those to act
-    on) or as "know" (any); a code that does not apply is undecided. `engine` and what goes with it hold for the rows of
-    the baseline too, and `limits` for the findings that are forbidden. `ledger` is a file in which the use of these
-    cases is entered, so that `forbid="H073"` refuses a test set that other models were judged on before.
+    A requirement has passed when a one-sided limit of the level clears its bound, failed when the limit on the other
+    side misses it (Holm-corrected for the number of requirements), and is undecided between. All must pass.
+    `recall[spam, sex=f]` is about the cases where the column sex is f.
 
+    Parameters
+    ----------
+    data : Evaluation, or what evaluate takes
+        An evaluation, or the true classes, a data frame, a path, counted evidence or a fitted model.
+    predicted : array or column name, optional
+        The predicted classes. Fractions, or a table with a column for each class, are taken as scores.
+    require : str or sequence of str
+        Requirements such as "recall[spam] >= 0.8", "recall[spam, sex=f] >= 0.8" or "accuracy >= baseline - 0.02".
+    baseline : path, data frame, Evaluation or document, optional
+        Predictions of the same cases, an evaluation of them, or the JSON document of an earlier one.
+    undecided : {"fail", "warn", "pass"}
+        What becomes of a requirement that is neither met nor missed beyond doubt: it fails; it is let through where the
+        value itself meets it; or it is let through.
+    forbid : str or sequence of str
+        Findings that must not be there: codes, "act" for those to act on, "know" for any.
+    ignore : str or sequence of str
+        Codes of rules that are not to be checked, such as "H014".
+    truth : array or column name, optional
+        The true classes, where they are not the first argument.
+    score : array, table or column names, optional
+        A score or probability of the positive class for each case, or one for each case and class. Without predictions,
+        these follow from it.
+    threshold : float, optional
+        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+    weight : array or column name, optional
+        How much each case counts.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    fold : array or column name, optional
+        Which model of a resampling plan made each prediction. A column that is called fold is used unless this is
+        "none".
+    id : array or column name, optional
+        Which case it is, where it was predicted more than once or is matched with other predictions.
+    matrix : table, data frame, dictionary, path or text, optional
+        A confusion matrix in the place of cases.
+    rows : {"truth", "predicted"}, optional
+        What the rows of the matrix are; the truth unless its axes say otherwise.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    costs : Costs, table, dictionary, path or text, optional
+        What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
+    cost_rows : {"truth", "predicted"}, optional
+        What the rows of a table of costs are.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    method : str, optional
+        The interval method wherever it applies, such as "bootstrap"; without, the best of each kind.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    seed : int
+        Where everything random begins.
+    replicates : int
+        How many bootstrap replicates are drawn, where an interval needs them.
+    slices : column names, dictionary of arrays or "all", optional
+        What divides the cases, to see where it fails.
+    calibration_bins : int, optional
+        The number of bins of calibration errors and reliability; 10 unless said.
+    calibration_strategy : {"uniform", "quantile"}, optional
+        Bins of equal width, or with equally many cases each.
+    engine : str, optional
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+    master : str, optional
+        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+    tolerance : float
+        How far areas may be off where scores are counted in bins.
+    passes : int
+        How often the scores may be read to get there.
+    limits : dictionary, optional
+        Other limits of the rules whose findings are forbidden: {"H014": {"width": 0.1}}.
+    ledger : path, optional
+        A file in which this use of the cases is entered; earlier uses are a finding.
+
+    Returns
+    -------
+    Gate
+        Each requirement as passed, failed or undecided; gate.passed is for a build.
+
+    Examples
+    --------
     >>> gate = check(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95, require="recall >= 0.85, accuracy >= 0.96")
     >>> [(one.text, one.outcome, one.fails) for one in gate]
     [('recall >= 0.85', 'passed', False), ('accuracy >= 0.96', 'undecided', True)]
+
     """
-    written, muted = read_all(require), check_codes(mute)
+    written, ignored = read_all(require), check_codes(ignore)
     _check_undecided(undecided)
     terms = [read_slice_term(one.name)[1] for one in written]
-    refused = check_forbidden(forbid, muted)
+    refused = check_forbidden(forbid, ignored)
     if not written and not refused:
         raise OptionError(
             "There is nothing to check: no requirement was given, and no finding is forbidden.",
@@ -256,8 +332,8 @@ def check(
     evaluation = _evaluated(data, given, terms, every=bool(refused))
     if ledger is not None:
         evaluation = enter_evaluation(evaluation, ledger, "check")
-    if muted:
-        evaluation = replace(evaluation, mute=tuple(dict.fromkeys((*evaluation.mute, *muted))))
+    if ignored:
+        evaluation = replace(evaluation, ignore=tuple(dict.fromkeys((*evaluation.ignore, *ignored))))
     wanted = [resolve_wanted(one, evaluation) for one in written]
     compared, more = None, {name: given[name] for name in ("seed", "replicates")}
     if baseline is not None:

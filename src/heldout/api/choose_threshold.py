@@ -35,7 +35,6 @@ def choose_threshold(
     *,
     truth: Any = None,
     by: str | None = None,
-    maximize: str | None = None,
     require: str | None = None,
     then: str | None = None,
     costs: Any = None,
@@ -56,26 +55,80 @@ def choose_threshold(
 ) -> Decision | CostOfDecision:
     """Choose the threshold from which a case is called positive, and say how sure that is.
 
-    `by` is "cost" or "iso" (with `costs`), "youden", "closest" or any measure of the counts; `maximize`, as the flag is
-    called, says the same. `require` holds requirements such as "recall >= 0.9", among whose thresholds the best by
-    `then` is taken. `prevalence` is the share of positives where the threshold will be used. `honest` judges the choice
-    on cases that had no part in it. Of more than two classes, `positive` is told from all the others together; without
-    it, with `costs` and a probability for each class, there is no threshold: the answer says what it costs to answer
-    the class of least expected cost, against answering the likeliest one. What is too large to be held is counted as
-    `evaluate` does it: by `engine`, on the cluster `master`, in bins of scores that make areas certain to `tolerance`
-    in at most so many `passes`.
+    Of more than two classes, `positive` is told from all the others together; without it, with `costs` and a
+    probability for each class, there is no threshold: the answer says what it costs to predict the class of least
+    expected cost, against predicting the likeliest one.
 
+    Parameters
+    ----------
+    data : array, data frame, lazy frame, path, evidence or fitted model
+        The true classes, one per case; or a data frame (of pandas, Polars, PyArrow, DuckDB, Ibis, Spark or Dask) or the
+        path of a file or folder whose columns are then named; or what was counted before.
+    score : array, table or column names, optional
+        A score of the positive class for each case; with costs, also a probability for each class.
+    truth : array or column name, optional
+        The true classes, where they are not the first argument.
+    by : str, optional
+        What the choice is to be best by: "cost" or "iso" (with costs), "youden", "closest" or any measure of the
+        counts.
+    require : str, optional
+        What must hold, such as "recall >= 0.9, precision >= 0.5".
+    then : str, optional
+        The measure by which the best is chosen among what the requirements allow; precision unless said.
+    costs : Costs, table, dictionary, path or text, optional
+        What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
+    cost_rows : {"truth", "predicted"}, optional
+        What the rows of a table of costs are.
+    prevalence : float, optional
+        The share of the positive class where it will be used, if it differs from that of these cases.
+    current : float, optional
+        The threshold in use now, to compare with.
+    honest : bool
+        Whether the choice is judged on cases that had no part in it, by cross-fitting.
+    folds : int
+        The number of folds of that cross-fitting.
+    weight : array or column name, optional
+        How much each case counts.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    seed : int
+        Where everything random begins.
+    replicates : int
+        How many bootstrap replicates are drawn, where an interval needs them.
+    engine : str, optional
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+    master : str, optional
+        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+    tolerance : float
+        How far areas may be off where scores are counted in bins.
+    passes : int
+        How often the scores may be read to get there.
+
+    Returns
+    -------
+    Decision or CostOfDecision
+        The threshold with what holds there and what it could have been; of several classes with costs, what deciding by
+        them costs.
+
+    Examples
+    --------
     >>> chosen = choose_threshold([1, 1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.3, 0.1], by="youden")
     >>> chosen.threshold
     0.8
+
     """
     check_whole("seed", seed, 0)
     check_whole("replicates", replicates, 1)
     if prevalence is not None and (isinstance(prevalence, bool) or not isinstance(prevalence, int | float)):
         raise OptionError(f"The prevalence must be a number. Got {prevalence!r}.", hint="for example 0.05.")
-    if by is not None and maximize is not None:
-        raise OptionError(f"by={by!r} and maximize={maximize!r} are two names of one option.", hint="give one of them.")
-    by = by if maximize is None else maximize
     roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
     # Any threshold will do to read the columns: the classes that it gives are not used.
     asked = ReadOptions(labels, missing, score, positive, 0.0)
@@ -138,7 +191,7 @@ def _decide_classes(
     given = [name for name in OF_THRESHOLDS if options[name] is not None]
     if given:
         raise OptionError(
-            f"The class of least expected cost is answered without any threshold, and these options are for one: "
+            f"The class of least expected cost is predicted without any threshold, and these options are for one: "
             f"{listing(given)}.",
             hint="leave them out; or name the class that is to be told from all the others (positive=, --positive).",
         )

@@ -24,14 +24,21 @@ from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
-from heldout.comparisons.split_results import compare_splits, is_cross_validation, read_split_results
+from heldout.comparisons.split_results import (
+    compare_splits,
+    is_cross_validated,
+    is_cross_validation,
+    read_split_results,
+)
+from heldout.comparisons.table_layout import check_row_names, drop_summaries, find_classifiers
 from heldout.engines.engine_choice import EngineOptions, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
-from heldout.measures.catalogue import read_quantity
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.result import keeps_backend
 from heldout.results.validation import Validations
 
@@ -42,7 +49,7 @@ MarginKind = Literal["non-inferiority", "equivalence"]
 @takes(EngineArguments)
 def compare(
     *classifiers: Any,
-    measure: str | Sequence[str] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     method: str | None = None,
     names: Sequence[str] | None = None,
     paired: bool | None = None,
@@ -51,7 +58,7 @@ def compare(
     margin: float | None = None,
     margin_kind: MarginKind = "non-inferiority",
     rope: float | None = None,
-    splits: bool = False,
+    splits: bool | None = None,
     test_share: float | str | None = None,
     data_set: str | None = None,
     truth: Any = None,
@@ -69,38 +76,111 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
     replicates: int | None = None,
-    mute: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     ledger: Any = None,
     **large: Unpack[EngineArguments],
 ) -> Comparison | LearnerRanks:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
-    Takes evaluations or files of predictions of the same cases (matched by `id` or by their order), validations by the
-    same splits, one file with several columns of predictions or scores (`predicted=["a", "b"]`), one table of results
-    (data sets × learners), or results of single splits: a table with columns of runs or folds, or with `splits`, a file
-    of Weka's Experimenter, or what `cross_validate` gave by learner. There `test_share` is the share of cases that a
-    split tests, where the table does not say it, and `data_set` the one to compare on. `paired=False` says that the
-    test sets differ. With more than two, all pairs are compared, or all with the `control`, and the p-values corrected
-    (Holm unless said). A `margin` asks whether the first is not worse, or not different, by more than that. Of three or
-    more, `best` of the answer says which may be the best. `ledger` is a file in which the use of these cases is
-    entered; earlier uses are a finding. `mute` names rules that are not to be checked. Where a method resamples, it
-    draws `replicates`: 2,000 of counts and 999 of scores unless a number is given. With a `group` whole groups are the
-    cases, and with a `weight` each case counts by it, for every measure. Lazy frames (of Polars, DuckDB, Ibis, Spark or
-    Dask) and files that are too large are joined and counted where they are; `engine`, `master`, `tolerance` and
-    `passes` are those of `evaluate`.
+    Files are matched by `id` or by their order. One file may hold several columns of predictions or scores. Results of
+    single splits are a table with columns of runs or folds, a file of Weka's Experimenter, or what `cross_validate`
+    gave by learner; of rows without names `splits` must say whether they are splits (True) or data sets (False). With
+    more than two, all pairs are compared, or all with the `control`. Of three or more, `best` of the answer says which
+    may be the best. Lazy frames and files that are too large are joined and counted where they are.
 
+    Parameters
+    ----------
+    *classifiers : evaluations, validations, paths, data frames or tables
+        Two or more classifiers; or one file with several columns of predictions; or one table of results.
+    measures : str or sequence of str, optional
+        The measures to compare by; those of the headline unless said.
+    method : str, optional
+        The procedure, such as "mcnemar-exact", "delong" or "corrected-t"; without, the one that fits.
+    names : sequence of str, optional
+        What the classifiers are called, in their order.
+    paired : bool, optional
+        Whether they judged the same cases; told from the cases unless said.
+    control : str, optional
+        The name of the one that all others are compared with; all pairs without.
+    correction : str, optional
+        How p-values are corrected for the number of pairs: "holm" unless said, "hommel", "shaffer", "none", …
+    margin : float, optional
+        Whether the first is worse by no more than this.
+    margin_kind : {"non-inferiority", "equivalence"}
+        Whether the margin is for not being worse, or for not being different.
+    rope : float, optional
+        The largest difference that does not matter, for Bayesian methods.
+    splits : bool
+        Whether each row of a table holds the results of one split of a data set.
+    test_share : float or str, optional
+        The share of cases that each of these splits tests, where the table does not say it.
+    data_set : str, optional
+        The data set of the table to compare on.
+    truth : column name, optional
+        The column of the true classes.
+    predicted : column name or names, optional
+        The column of predictions of every file; or several of one file, a classifier each.
+    score : column name or names, optional
+        The column of scores of every file; or several of one file, a classifier each.
+    threshold : float, optional
+        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+    id : column name, optional
+        The column that names the case; without, rows are matched by their order.
+    fold : column name, optional
+        The column of folds: compare fold by fold.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    weight : array or column name, optional
+        How much each case counts.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    costs : Costs, table, dictionary, path or text, optional
+        What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    seed : int
+        Where everything random begins.
+    replicates : int, optional
+        How many replicates are drawn where a method resamples; 2,000 of counts and 999 of scores unless said.
+    ignore : str or sequence of str
+        Codes of rules that are not to be checked, such as "H014".
+    ledger : path, optional
+        A file in which this use of the cases is entered; earlier uses are a finding.
+    engine : str, optional
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+    master : str, optional
+        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+    tolerance : float
+        How far areas may be off where scores are counted in bins.
+    passes : int
+        How often the scores may be read to get there.
+
+    Returns
+    -------
+    Comparison or LearnerRanks
+        Differences with intervals and a verdict for every pair; over three or more learners on many data sets, their
+        ranks.
+
+    Examples
+    --------
     >>> from heldout.api.evaluate import evaluate
     >>> truth = [0] * 60 + [1] * 60
     >>> good, poor = [0] * 55 + [1] * 60 + [0] * 5, [0] * 40 + [1] * 70 + [0] * 10
-    >>> result = compare(evaluate(truth, good), evaluate(truth, poor), measure="accuracy")
+    >>> result = compare(evaluate(truth, good), evaluate(truth, poor), measures="accuracy")
     >>> print(result.verdict)
     A is better than B: accuracy .917 against .750, a difference of .167 [.111 – .243], p < .001.
+
     """
+    named = name_measures(measures)
     check_level(level)
     check_whole("seed", seed, 0)
     if replicates is not None:
         check_whole("replicates", replicates, 1)
-    muted = check_codes(mute)
+    ignored = check_codes(ignore)
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
     EngineOptions.from_options(large).checked()
@@ -110,9 +190,15 @@ def compare(
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
-            only_scores(measure), **large, opened=opened,
+            only_scores(named), **large, opened=opened,
         )  # fmt: skip
-        contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
+        by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
+        contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)
+        said: tuple[str, ...] = ()
+        if contestants is None:
+            table = _open_table(classifiers)
+            if not by_split.given():
+                contestants, said = _find_predictions(table, classifiers[0], reading, names, same_cases=same_cases)
         if contestants is None:
             if ledger is not None:
                 raise OptionError(
@@ -120,32 +206,35 @@ def compare(
                     hint="leave out ledger (--ledger).",
                 )
             others = {"names": names, "paired": paired}
-            options = TableOptions(level, method, rope, claims, seed=seed, mute=muted)
-            return _compare_results(
-                classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, measure
-            )
-        _SplitOptions(splits, test_share, data_set).check_unused()
+            options = TableOptions(level, method, rope, claims, seed=seed, ignore=ignored)
+            return _compare_results(classifiers, table, by_split, others, reading, options, control, named)
+        by_split.check_unused()
         if len(contestants) < 2:
             only = next(iter(contestants))
             raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
         pairs = choose_pairs(list(contestants), control)
         design = choose_design(contestants, paired=paired)
         made = compare_contestants(
-            design, pairs, measure, CompareOptions(level, seed, replicates, method, rope), claims, muted
+            design, pairs, named, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
+    made = replace(made, notes=(*said, *made.notes))
     return made if ledger is None else enter_comparison(made, design, ledger)
 
 
 class _SplitOptions(NamedTuple):
     """What is said of results of single splits."""
 
-    splits: bool = False
+    splits: bool | None = None
     test_share: float | str | None = None
     data_set: str | None = None
 
+    def given(self) -> list[str]:
+        """The names of what was said."""
+        return [name for name, value in self._asdict().items() if value is not None]
+
     def check_unused(self) -> None:
         """Refuse what has no meaning for predictions."""
-        given = [name for name, value in self._asdict().items() if value is not None and value is not False]
+        given = self.given()
         if given:
             raise OptionError(
                 f"These options are for a table of results of single splits, and here are predictions: "
@@ -154,8 +243,29 @@ class _SplitOptions(NamedTuple):
             )
 
 
+def _open_table(classifiers: Sequence[Any]) -> Any:
+    """What is compared without predictions of single classifiers: a file is read, which a pipe allows once."""
+    source = classifiers[0]
+    return read_table(source) if isinstance(source, str | Path) else source
+
+
+def _find_predictions(
+    table: Any, source: Any, reading: ContestantOptions, names: Any, *, same_cases: bool
+) -> tuple[dict[str, Contestant] | None, tuple[str, ...]]:
+    """The classifiers in one table of predictions, and how it was read; None where it holds results."""
+    if is_cross_validation(table) or reading.predicted is not None or reading.score is not None:
+        return None, ()
+    found = find_classifiers(table)
+    if found is None or reading.truth not in (None, found.truth):
+        return None, ()
+    data = source if isinstance(source, str | Path) and Path(source).is_file() else table
+    named = replace(reading, truth=found.truth, **{found.by: list(found.columns)})
+    return read_columns(data, named, names, same_cases=same_cases), (found.note,)
+
+
 def _compare_results(
     classifiers: Sequence[Any],
+    table: Any,
     by_split: _SplitOptions,
     others: dict[str, Any],
     reading: ContestantOptions,
@@ -164,19 +274,27 @@ def _compare_results(
     measure: str | Sequence[str] | None,
 ) -> Comparison | LearnerRanks:
     """A table of results, or the results of single splits, which columns of runs and folds tell."""
-    source = classifiers[0]
     if all(map(is_cross_validation, classifiers)):
-        source = name_items(classifiers, others.pop("names"))
+        table = name_items(classifiers, others.pop("names"))
     margin = {"margin": options.claims.margin}
     _check_table_options(classifiers[0], others | (margin if reading.given() else {}), reading)
-    table = read_table(source) if isinstance(source, str | Path) else source
+    table, said = drop_summaries(table)
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     found = read_split_results(table, asked, **by_split._asdict())
     if found is not None:
-        return compare_splits(found, control, options)
+        return _with_notes(compare_splits(found, control, options), said)
     # A margin is judged over splits, and not over data sets.
     _check_table_options(classifiers[0], margin, reading)
-    return compare_table(table, control, options, measure)
+    if by_split.splits is None:
+        check_row_names(table)
+    return _with_notes(compare_table(table, control, options, measure), said)
+
+
+def _with_notes(made: Comparison | LearnerRanks, notes: Sequence[str]) -> Comparison | LearnerRanks:
+    """The same with more notes before its own, which ranks have as sentences."""
+    if isinstance(made, Comparison):
+        return replace(made, notes=(*notes, *made.notes))
+    return replace(made, notes=(*(f"{note[:1].upper()}{note[1:]}." for note in notes), *made.notes))
 
 
 def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any) -> Comparison:
@@ -202,7 +320,7 @@ def _read_contestants(
     classifiers: Sequence[Any], names: Any, reading: ContestantOptions, *, same_cases: bool
 ) -> dict[str, Contestant] | None:
     """The contestants by name; None for a table of results."""
-    if all(map(is_cross_validation, classifiers)):
+    if all(map(is_cross_validation, classifiers)) or (len(classifiers) == 1 and is_cross_validated(classifiers[0])):
         return None
     if len(classifiers) > 1:
         return gather_contestants(classifiers, names, reading, same_cases=same_cases)

@@ -271,7 +271,7 @@ class ContestantOptions:
         except OptionError as error:
             if not (_has_scores_alone(self.named(columns, ranked=False)) and "threshold=" in error.hint):
                 raise
-            hint = f"{error.hint} Or compare the scores alone: measure='roc_auc' (--measure roc_auc)."
+            hint = f"{error.hint} Or compare the scores alone: measures='roc_auc' (--measure roc_auc)."
             raise OptionError(error.what, hint=hint) from None
 
     def named(self, columns: Mapping[str, Any], *, ranked: bool | None = None) -> dict[str, Any]:
@@ -517,8 +517,6 @@ def _flatten(given: Sequence[Any]) -> list[tuple[str, Any]]:
             items += [(str(name), each) for name, each in item.items()]
         elif isinstance(item, Validations):
             items += [(validation.learner, validation) for validation in item]
-        elif isinstance(item, Validation):
-            items.append((item.learner, item))
         elif isinstance(item, str | Path):
             items.append((Path(item).name, item))
         else:

@@ -12,6 +12,7 @@ from heldout.engines.engine_choice import EngineOptions, counted_elsewhere
 from heldout.engines.memory import counted
 from heldout.errors import FileError, HeldoutError, OptionError
 from heldout.evidence.storage import loaded
+from heldout.predictions.case_values import take_as_scores
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.slice_plans import name_slices
 from heldout.predictions.source import ReadOptions, Source, gather
@@ -21,14 +22,60 @@ from heldout.predictions.source import ReadOptions, Source, gather
 def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArguments]) -> Evidence:
     """Only count: evidence that merges with +, is saved to a small file, and can be evaluated later.
 
-    Takes what `evaluate` takes. Where not every part shows all classes, or scores speak for one of two, name them with
-    `labels` and `positive`, so that parts that were counted apart fit together.
+    Where not every part shows all classes, or scores speak for one of two, name them with `labels` and `positive`, so
+    that parts that were counted apart fit together.
 
+    Parameters
+    ----------
+    data : array, data frame, lazy frame, path, evidence or fitted model
+        The true classes, one per case; or a data frame (of pandas, Polars, PyArrow, DuckDB, Ibis, Spark or Dask) or the
+        path of a file or folder whose columns are then named; or what was counted before.
+    predicted : array or column name, optional
+        The predicted classes. Fractions, or a table with a column for each class, are taken as scores.
+    truth : array or column name, optional
+        The true classes, where they are not the first argument.
+    score : array, table or column names, optional
+        A score or probability of the positive class for each case, or one for each case and class. Without predictions,
+        these follow from it.
+    threshold : float, optional
+        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+    weight : array or column name, optional
+        How much each case counts.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    fold : array or column name, optional
+        Which model of a resampling plan made each prediction. A column that is called fold is used unless this is
+        "none".
+    slices : column names, dictionary of arrays or "all", optional
+        What divides the cases, to see where it fails.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    engine : str, optional
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+    master : str, optional
+        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+    tolerance : float
+        How far areas may be off where scores are counted in bins.
+    passes : int
+        How often the scores may be read to get there.
+
+    Returns
+    -------
+    Evidence
+        What was counted; it merges with +, is saved to a file, and evaluated as the cases would be.
+
+    Examples
+    --------
     >>> first, second = count([0, 1], [0, 0]), count([1, 2], [1, 2])
     >>> (first + second).matrix
     array([[1, 0, 0],
            [1, 1, 0],
            [0, 0, 1]])
+
     """
     return count_with_source(data, predicted, **options)[0]
 
@@ -37,6 +84,7 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
 def count_with_source(data: Any, predicted: Any = None, **options: Unpack[CountedArguments]) -> tuple[Evidence, Source]:
     """The evidence of predictions in any form, and where they came from."""
     where = EngineOptions.from_options(options).checked()
+    predicted, options["score"], _ = take_as_scores(predicted, options["score"])
     roles = {"truth": options["truth"], "predicted": predicted, "weight": options["weight"], "group": options["group"]}
     roles |= {"fold": None if is_no_column(options["fold"]) else options["fold"]}
     cut = checked_threshold(options["threshold"], predicted)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.api.fitted_model import is_model, predict_cases
 from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
 from heldout.engines import memory
@@ -23,7 +24,7 @@ from heldout.files import check_matrix
 from heldout.files.ledger import enter_use
 from heldout.files.matrix import NamedMatrix, name_matrix
 from heldout.intervals.dependence import fold_dependence
-from heldout.predictions.case_values import NoThresholdError
+from heldout.predictions.case_values import NoThresholdError, take_as_scores
 from heldout.predictions.column_roles import is_no_column
 from heldout.predictions.label_encoding import check_label_list
 from heldout.predictions.positive_class import fitted
@@ -37,31 +38,103 @@ from heldout.results.evaluation_builder import Folded, Settings, judge
 
 @keeps_backend
 @takes(EvaluateArguments)
-def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[EvaluateArguments]) -> Evaluation:
+def evaluate(
+    data: Any = None, predicted: Any = None, y: Any = None, **options: Unpack[EvaluateArguments]
+) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
-    Takes two columns (lists, arrays, tensors, data frame columns), a data frame, also a lazy one of Polars, DuckDB,
-    Ibis, Spark or Dask, or the path of a file or folder with the names of its columns, counted evidence, or a confusion
-    matrix as `matrix=` (a table, a data frame that is read by its labels, a dictionary of rows, a file) with `rows`
-    saying what its rows are. `score` is one score per case, or one per case and class;
-    without `predicted` the class comes from it, at `threshold`. `weight` and `group` are one value per case, and rows
-    are matched by position. `fold` says which model of a resampling plan made each prediction (a column that is called
-    fold is used unless `fold="none"`), and `id` which case it is about, where a case was predicted more than once.
-    `method` replaces the default interval where it applies. Calibration errors are of `calibration_bins` bins (10), of
-    equal width or, with the `calibration_strategy` "quantile", with equally many cases each.
-    `slices` names columns that divide the cases ("all" for every column without a role; for arrays, values by name),
-    and `mute` rules that are not to be checked, by their codes. `limits` replaces limits of rules, by code and name:
-    `{"H014": {"width": 0.1}}`. `prevalence` is the share of the positive class where it will be used, and `ledger` a
-    file in which this use of the cases is entered; others are a finding.
-    What is too large is not held: `engine` says who reads a path (else it is chosen by its size) and `master` on which
-    cluster; areas are then certain to `tolerance`, in at most so many `passes` over the scores.
+    Rows are matched by position. What is too large is not held: files, folders and lazy frames are counted where they
+    are. The words of scikit-learn and others are taken too: `y_true`, `y_pred`, `y_score`, `sample_weight`,
+    `pos_label`, `groups`.
 
+    Parameters
+    ----------
+    data : array, data frame, lazy frame, path, evidence or fitted model
+        The true classes, one per case; or a data frame (of pandas, Polars, PyArrow, DuckDB, Ibis, Spark or Dask) or the
+        path of a file or folder whose columns are then named; or what was counted before.
+    predicted : array or column name, optional
+        The predicted classes; of a fitted model, its features. Fractions, or a table with a column for each class, are
+        taken as scores.
+    y : array, optional
+        Of a fitted model, the true classes: evaluate(model, X, y).
+    truth : array or column name, optional
+        The true classes, where they are not the first argument.
+    score : array, table or column names, optional
+        A score or probability of the positive class for each case, or one for each case and class. Without predictions,
+        these follow from it.
+    threshold : float, optional
+        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+    weight : array or column name, optional
+        How much each case counts.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    fold : array or column name, optional
+        Which model of a resampling plan made each prediction. A column that is called fold is used unless this is
+        "none".
+    id : array or column name, optional
+        Which case it is, where it was predicted more than once or is matched with other predictions.
+    matrix : table, data frame, dictionary, path or text, optional
+        A confusion matrix in the place of cases.
+    rows : {"truth", "predicted"}, optional
+        What the rows of the matrix are; the truth unless its axes say otherwise.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    measures : str or sequence of str, optional
+        The measures to show, such as "accuracy", "macro f1" or "recall[spam]"; all unless said.
+    costs : Costs, table, dictionary, path or text, optional
+        What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
+    cost_rows : {"truth", "predicted"}, optional
+        What the rows of a table of costs are.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    method : str, optional
+        The interval method wherever it applies, such as "bootstrap"; without, the best of each kind.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    seed : int
+        Where everything random begins.
+    replicates : int
+        How many bootstrap replicates are drawn, where an interval needs them.
+    slices : column names, dictionary of arrays or "all", optional
+        What divides the cases, to see where it fails.
+    calibration_bins : int, optional
+        The number of bins of calibration errors and reliability; 10 unless said.
+    calibration_strategy : {"uniform", "quantile"}, optional
+        Bins of equal width, or with equally many cases each.
+    ignore : str or sequence of str
+        Codes of rules that are not to be checked, such as "H014".
+    limits : dictionary, optional
+        Other limits of rules, by code and name: {"H014": {"width": 0.1}}.
+    engine : str, optional
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+    master : str, optional
+        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+    tolerance : float
+        How far areas may be off where scores are counted in bins.
+    passes : int
+        How often the scores may be read to get there.
+    prevalence : float, optional
+        The share of the positive class where it will be used, if it differs from that of these cases.
+    ledger : path, optional
+        A file in which this use of the cases is entered; earlier uses are a finding.
+
+    Returns
+    -------
+    Evaluation
+        Every measure with its interval: evaluation["recall"], print(evaluation), evaluation.write("report.html").
+
+    Examples
+    --------
     >>> print(evaluate(["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"])["recall"])
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
+
     """
-    notes: tuple[str, ...] = ()
+    data, predicted, options, said = _read_first(data, predicted, y, options)
+    notes = said
     settings = Settings.from_options(options)
-    settings = replace(settings, **_check_review_options(options["mute"], options["limits"]))
+    settings = replace(settings, **_check_review_options(options["ignore"], options["limits"]))
     settings.checked()
     source, predictions = Source(), None
     labels, missing, score = options["labels"], options["missing"], options["score"]
@@ -110,10 +183,28 @@ def evaluate(data: Any = None, predicted: Any = None, **options: Unpack[Evaluate
             )
             _check_ids(predictions)
             confusion = _count(predictions)
-            notes = predictions.said
+            notes = (*said, *predictions.said)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
     made = judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
     return made if options["ledger"] is None else enter_evaluation(made, options["ledger"], "evaluate")
+
+
+def _read_first(
+    data: Any, predicted: Any, y: Any, options: EvaluateArguments
+) -> tuple[Any, Any, EvaluateArguments, tuple[str, ...]]:
+    """The first arguments for what they are: a model with its features and the truth, or scores for predictions."""
+    if is_model(data):
+        data, (predicted, more) = None, predict_cases(data, predicted, y, dict(options))
+        options = cast("EvaluateArguments", more)
+    elif y is not None:
+        if data is not None or options["truth"] is not None:
+            raise OptionError(
+                "y was given, the true classes of the cases of a model, and there is no model.",
+                hint="pass evaluate(model, X, y), or the truth and the predictions alone: evaluate(truth, predicted).",
+            )
+        options = {**options, "truth": y}
+    predicted, score, said = take_as_scores(predicted, options["score"])
+    return data, predicted, {**options, "score": score}, said
 
 
 def _count_elsewhere(
@@ -149,14 +240,14 @@ def check_path(ledger: Any) -> str | Path:
     return ledger
 
 
-def _check_review_options(mute: Any, limits: Any) -> dict[str, Any]:
-    """The rules that are muted and the limits that are changed; refused where there are no such rules."""
-    if mute in (None, ()) and limits is None:
+def _check_review_options(ignore: Any, limits: Any) -> dict[str, Any]:
+    """The rules that are ignored and the limits that are changed; refused where there are no such rules."""
+    if ignore in (None, ()) and limits is None:
         # Most calls: the rules need not be loaded before somebody reads the review.
-        return {"mute": (), "limits": {}}
+        return {"ignore": (), "limits": {}}
     from heldout.findings.review import check_codes, check_limits
 
-    return {"mute": check_codes(mute), "limits": check_limits(limits, "evaluation")}
+    return {"ignore": check_codes(ignore), "limits": check_limits(limits, "evaluation")}
 
 
 def _count(predictions: Predictions) -> Confusion:

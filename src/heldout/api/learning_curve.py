@@ -61,22 +61,72 @@ def learning_curve(
     jobs: int | Literal["auto"] | None = None,
     on_error: Literal["raise", "record"] = "raise",
     progress: Progress = None,
-    mute: str | Iterable[str] = (),
+    ignore: str | Iterable[str] = (),
     **data: Unpack[DataArguments],
 ) -> LearningCurve:
     """Train on growing parts of the data, and say whether more of it would help.
 
-    `sizes` grow "geometric" or "arithmetic", or are listed; of each size there are so many `draws`, tested on the share
-    `test` of the cases that the draw leaves out. The curve shows the error or another `measure`, such as "accuracy" or
-    "macro f1"; whether more data would help is always asked of the error. The data are given as to `validate`. `mute`
-    names rules that are not to be checked, by their codes.
+    The data are given as to `validate`.
 
+    Parameters
+    ----------
+    learner : estimator or str
+        Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
+    X : array, data frame or path
+        The features; or a data frame or file that also holds the class.
+    y : array, optional
+        The classes, where X does not hold them.
+    target : column name, optional
+        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    features : sequence of column names, optional
+        The columns to learn from; all others unless said.
+    drop : column name or names
+        Columns to leave out.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    sizes : "geometric", "arithmetic" or sequence of numbers
+        How the training sizes grow, or the sizes themselves, in rows or as shares.
+    points : int
+        How many sizes.
+    draws : int
+        How many training sets of each size.
+    test : float
+        The share of the cases that each draw leaves out and tests on.
+    measure : str
+        What the curve shows, such as "accuracy" or "macro f1"; whether more data would help is asked of the error.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    seed : int
+        Where everything random begins.
+    jobs : int or "auto", optional
+        How many splits are fitted at the same time; -1 for one per core.
+    on_error : {"raise", "record"}
+        What to do when a learner fails in a split: stop, or keep the others and say how many are missing.
+    progress : callable or False, optional
+        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+    ignore : str or sequence of str
+        Codes of rules that are not to be checked, such as "H014".
+
+    Returns
+    -------
+    LearningCurve
+        Values on training and on test cases at every size, the power law through them, and a verdict.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> curve = learning_curve("naive-bayes", *load_iris(return_X_y=True), points=3, draws=3)
     >>> len(curve.sizes)
     3
+
     """
-    muted = check_codes(mute)
+    ignored = check_codes(ignore)
     chosen = _read_one(learner, seed)
     problem = LearningData(X, y, **data).form_for(chosen)
     asked = CurveMeasure.read(measure, problem, Settings(positive, measure, level=level, seed=seed), chosen.name)
@@ -93,7 +143,7 @@ def learning_curve(
         jobs=jobs,
         on_error=on_error,
         progress=progress,
-        mute=muted,
+        ignore=ignored,
         measure=None if asked.follows_error else asked.at_sizes,
     )
     # One less the error, with the limits of the error.
@@ -112,7 +162,7 @@ class CurveMeasure:
     @classmethod
     def read(cls, measure: str, problem: Problem, settings: Settings, learner: str) -> CurveMeasure:
         """From its name; refused before anything is fitted where the classes or the options do not allow it."""
-        quantity = read_quantity(measure, problem.labels)
+        quantity = read_quantity(measure, problem.labels).check_divisible("on a learning curve")
         if quantity.bound.measure.kind == "cost":
             raise OptionError(
                 f"{quantity.bound.name} needs costs, which a learning curve does not take.",
@@ -197,14 +247,52 @@ def bias_variance(
 ) -> BiasVariance:
     """Split the error of a learner into what it gets wrong for most training sets, and the luck of the training set.
 
-    Trains on `rounds` bootstrap samples and judges every case by the models that did not see it. The data are given as
-    to `validate`.
+    Every case is judged by the models whose bootstrap sample left it out. The data are given as to `validate`.
 
+    Parameters
+    ----------
+    learner : estimator or str
+        Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
+    X : array, data frame or path
+        The features; or a data frame or file that also holds the class.
+    y : array, optional
+        The classes, where X does not hold them.
+    target : column name, optional
+        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    features : sequence of column names, optional
+        The columns to learn from; all others unless said.
+    drop : column name or names
+        Columns to leave out.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    rounds : int
+        How many bootstrap samples are trained on.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    seed : int
+        Where everything random begins.
+    jobs : int or "auto", optional
+        How many splits are fitted at the same time; -1 for one per core.
+    progress : callable or False, optional
+        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+
+    Returns
+    -------
+    BiasVariance
+        Bias and the parts of the variance, with intervals: found["bias"].
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> found = bias_variance("tree", *load_iris(return_X_y=True), rounds=20)
     >>> parts = found["bias"] + found["unbiased_variance"] - found["helpful_variance"]
     >>> bool(abs(parts - found["error_rate"]) < 1e-9)
     True
+
     """
     chosen = _read_one(learner, seed)
     problem = LearningData(X, y, **data).form_for(chosen)

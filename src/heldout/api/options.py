@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Annotated, Any, ForwardRef, ParamSpec, TypedDict, TypeVar
 
 from heldout.arguments import Label, Missing
+from heldout.synonyms import positional, refuse_too_many, translate
 
 # The parts of a command's help.
 INPUT, LARGE, INTERVALS, OUTPUT, RUNNING = "Input", "Large data", "Intervals", "Output", "Running"
@@ -194,17 +195,18 @@ CalibrationStrategy = Annotated[
 
 # What is shown, and which rules look at it.
 Measures = Annotated[
-    "str | Iterable[str]",
+    "str | Iterable[str] | None",
     Option(
         "all",
         "MEASURE",
-        "Only this measure, such as accuracy, 'macro f1' or 'recall\\[spam]'; may be repeated.",
+        "Only this measure, such as accuracy, 'macro f1' or 'recall[spam]', or your own as module:name; may be "
+        "repeated.",
         OUTPUT,
         flag="measure",
         repeated=True,
     ),
 ]
-Mute = Annotated[
+Ignore = Annotated[
     "str | Iterable[str]",
     Option(
         (),
@@ -333,7 +335,7 @@ class CalibrationArguments(TypedDict, total=False):
 class ReviewArguments(TypedDict, total=False):
     """Which rules look at the result, and by which limits."""
 
-    mute: Mute
+    ignore: Ignore
     limits: Limits
 
 
@@ -513,19 +515,19 @@ def defaults_of(arguments: type) -> dict[str, Any]:
 def takes(arguments: type, *, after: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function take a group of options as `**options`: all of them with a value, and shown in its signature.
 
-    They stand last there, or after the parameter that is named.
+    They stand last there, or after the parameter that is named. Other libraries' words for them are taken too.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         usual = defaults_of(arguments)
         shown = _signature(function, arguments, after)
+        places = len(positional(shown.parameters))
 
         @wraps(function)
         def call(*given: P.args, **options: P.kwargs) -> R:
-            for name in options:
-                if name not in shown.parameters:
-                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-            return function(*given, **{**usual, **options})
+            if len(given) > places:
+                refuse_too_many(function.__name__, shown.parameters, given)
+            return function(*given, **{**usual, **translate(function.__name__, shown.parameters, given, options)})
 
         vars(call)["__signature__"] = shown
         # Types of options are looked up here, where they are declared, whatever the module of the function imports.

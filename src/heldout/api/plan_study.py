@@ -36,7 +36,7 @@ from heldout.studies.study_plan import (
     ask_width,
     beta_beliefs,
 )
-from heldout.thresholds.requirement import SIGNS, Written, read_written
+from heldout.thresholds.requirement import Written, has_sign, read_written
 
 USUAL_ASSURANCE = 0.8
 OF_GROUPS = ("group_size", "icc", "group_variation")
@@ -53,21 +53,72 @@ def plan_study(
 ) -> StudyPlan:
     """Plan a test set: how many cases until an interval is narrow, a gate is passed or a difference is shown.
 
-    `what` is a measure, or a requirement such as "recall >= 0.8". A `width` asks for an interval at most so wide; a
-    requirement for the cases that pass it with the `power`, where `value` is the truth; `against` for those that tell
-    two classifiers apart, and with a `margin` for those that show that the first is not worse, or (`margin_kind`) not
-    different. With `n`, it says what so many cases come to. Widths and powers are those of the default intervals and
-    tests. A `pilot` (45 of 50) stands for what is not known of the value, and `assurance` for how sure it is to be.
+    A width asks for an interval at most so wide; a requirement for the cases that pass it with the power, where `value`
+    is the truth; `against` for those that tell two classifiers apart, and with a `margin` for those that show that the
+    first is not worse. Widths and powers are those of the default intervals and tests.
 
+    Parameters
+    ----------
+    what : str
+        A measure, or a requirement such as "recall >= 0.8".
+    margin_kind : {"non-inferiority", "equivalence"}
+        Whether the margin is for not being worse, or for not being different.
+    paired : bool
+        Whether both classifiers judge the same cases.
+    value : float, optional
+        The value that is expected of the measure.
+    width : float, optional
+        How wide the interval may be, from limit to limit.
+    against : float, optional
+        The value that is expected of another classifier, to be told apart.
+    margin : float, optional
+        How much worse the first may be and still count as good enough.
+    n : int, optional
+        A number of cases, to learn what it comes to.
+    power : float
+        The chance to pass the gate or to show the difference.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    prevalence : float, optional
+        The share of positives among the cases.
+    recall : float, optional
+        Recall, for precision and F1: it says how many cases count.
+    precision : float, optional
+        Precision, for F1 in the place of the recall.
+    auc : float, optional
+        The area under the ROC curve, for losses and calibration.
+    discordance : float, optional
+        The share of cases that exactly one of the two gets right.
+    correlation : float, optional
+        The correlation of the two, in the place of the discordance and for areas.
+    group_size : float, optional
+        The mean number of cases in a group.
+    icc : float, optional
+        The correlation of cases of one group.
+    group_variation : float
+        The standard deviation of the sizes of groups over their mean.
+    pilot : tuple or str, optional
+        The counts of an earlier study, for what is not known: (45, 50) or "45/50".
+    assurance : float, optional
+        How sure the width or the power is to be, instead of on average.
+
+    Returns
+    -------
+    StudyPlan
+        How many cases, and of which class, or what so many come to.
+
+    Examples
+    --------
     >>> print(plan_study("accuracy", value=0.9, width=0.05).sentence)
     554 cases are needed for a 95 % interval of accuracy that is at most .050 wide on average.
     >>> plan_study("recall >= 0.8", value=0.87, prevalence=0.2, power=0.9).positives
     256
+
     """
     given: dict[str, Any] = {**options, "margin_kind": margin_kind, "paired": paired}
     level, power = check_level(given["level"]), _check_power(given["power"], given["level"])
     n = None if given["n"] is None else check_whole("n", given["n"], 2)
-    written = read_written(what) if SIGNS.search(str(what)) else None
+    written = read_written(what) if has_sign(str(what)) else None
     if written is not None and written.baseline:
         raise OptionError(
             f"{what!r} names a baseline, which a plan does not have.", hint="name its value with against= (--against)."

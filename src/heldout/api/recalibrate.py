@@ -29,16 +29,52 @@ def recalibrate(
 ) -> Recalibration:
     """Say what recalibration would change: Brier score, log loss and calibration errors, before and after.
 
-    Takes rows with the truth and the probability of the positive class, or an evaluation of them. Each of the
-    `calibrators` ("logistic", "temperature", "isotonic") is fitted on all `folds` but the one that it is applied to;
-    rows of one `group` are in one fold. The differences of the losses have intervals. It changes nothing that
-    `evaluate` reports.
+    Each calibrator is fitted on all folds but the one that it is applied to; rows of one group are in one fold. The
+    differences of the losses have intervals. It changes nothing that `evaluate` reports.
 
+    Parameters
+    ----------
+    data : Evaluation, or what evaluate takes
+        An evaluation of probabilities with its rows, or the true classes, a data frame or a path.
+    calibrators : str or sequence of str
+        Some of "logistic", "temperature" and "isotonic".
+    folds : int
+        The number of folds of the cross-fitting.
+    truth : array or column name, optional
+        The true classes, where they are not the first argument.
+    score : array or column name, optional
+        The probability of the positive class for each case.
+    weight : array or column name, optional
+        How much each case counts.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    fold : array or column name, optional
+        Which model of a resampling plan made each prediction. A column that is called fold is used unless this is
+        "none".
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    seed : int
+        Where everything random begins.
+
+    Returns
+    -------
+    Recalibration
+        Losses and calibration errors before and after, and which calibrator is recommended.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
     >>> seen = recalibrate((rng.random(2000) < p).astype(int), score=p**2)
     >>> seen.recommended, round(seen.change("logistic", "brier").difference, 2)
     ('logistic', -0.03)
+
     """
     names = [calibrators] if isinstance(calibrators, str) else list(calibrators)
     for name in names:

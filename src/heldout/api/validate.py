@@ -18,7 +18,8 @@ from heldout.learners.data import LearningData
 from heldout.learners.encoding import make_estimator
 from heldout.learners.learner import Learner, read_learners
 from heldout.learners.problem import Problem
-from heldout.measures.catalogue import read_quantity
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import Quantity
 from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
@@ -30,7 +31,8 @@ from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.result import keeps_backend
 from heldout.results.evaluation_builder import Settings, cost_matrix
-from heldout.results.validation import Judging, Validation, Validations
+from heldout.results.validation import Judging, SeveralValidations, Validation, Validations
+from heldout.synonyms import takes_synonyms
 
 
 def check_settings(settings: Settings, problem: Problem) -> None:
@@ -42,7 +44,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
     costs = None if settings.costs is None else cost_matrix(settings.costs, right, settings.cost_rows)
     if settings.measures == "all":
         return
-    for name in [settings.measures] if isinstance(settings.measures, str) else settings.measures:
+    for name in [settings.measures] if isinstance(settings.measures, str | Measure) else settings.measures:
         quantity = read_quantity(name, problem.labels, costs=costs).check_costs(costs)
         _check_method(settings, Estimator(right), quantity, positive)
 
@@ -50,7 +52,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
 def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, positive: Label | None) -> None:
     """Refuse a method of counts that does not fit a measure of counts; groups are known later."""
     method, measure = settings.count_method(), quantity.bound.measure
-    if measure.scope in SCORE_SCOPES:
+    if measure.scope in SCORE_SCOPES or quantity.is_of_cases:
         return
     alone = quantity.class_ is None and quantity.average is None
     every = alone and measure.scope == "class" and not measure.overall and positive is None
@@ -67,6 +69,7 @@ def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, 
 OnError = Literal["raise", "record"]
 
 
+@takes_synonyms
 @keeps_backend
 def validate(
     learner: Any,
@@ -82,7 +85,7 @@ def validate(
     grid: Mapping[str, Sequence[Any]] | None = None,
     positive: Label | None = None,
     labels: Sequence[Label] | None = None,
-    measures: str | Iterable[str] = "all",
+    measures: str | Measure | Iterable[str | Measure] | None = "all",
     costs: Any = None,
     cost_rows: str | None = None,
     level: float = 0.95,
@@ -95,27 +98,85 @@ def validate(
     shortcuts: bool = True,
     training: bool = True,
     progress: Callable[[int, int], object] | Literal[False] | None = None,
-    mute: str | Iterable[str] = (),
-) -> Validation | Validations:
+    ignore: str | Iterable[str] = (),
+) -> Validations:
     """Estimate how good a learner will be on new cases, by a plan such as "10-fold", ".632+ 200" or "loo".
 
-    `learner` is anything with scikit-learn's fit and predict, or a short name such as "knn:5"; a list or a dictionary
-    of them gives one validation each, on the same splits. The data are features and classes, or a file or a data frame
-    with a `target` column; of files and for short names, columns of categories and gaps are dealt with inside every
-    fold. `fold` is a column that says which fold each row belongs to, instead of a plan. With `grid`, the best settings
-    are searched within every training part. `jobs` and whatever backend joblib is configured with run the splits in
-    parallel. `mute` names rules that are not to be checked, by their codes.
+    Several learners see the same splits. Of files and for short names, columns of categories and gaps are dealt with
+    inside every fold. Whatever backend joblib is configured with runs the splits.
 
+    Parameters
+    ----------
+    learner : estimator, str, or several as a list or dictionary
+        Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
+    X : array, data frame or path
+        The features; or a data frame or file that also holds the class.
+    y : array, optional
+        The classes, where X does not hold them.
+    plan : str, int, splitter or Plan
+        How rows are split: "10-fold", ".632+ 200", "loo", 5 for five folds, or a splitter of scikit-learn.
+    target : column name, optional
+        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    fold : array or column name, optional
+        Which fold each row is in, in the place of a plan.
+    features : sequence of column names, optional
+        The columns to learn from; all others unless said.
+    drop : column name or names
+        Columns to leave out.
+    grid : dictionary, optional
+        Settings and the values to try, the best of which is searched within every training part.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    measures : str or sequence of str, optional
+        The measures to show, such as "accuracy", "macro f1" or "recall[spam]"; all unless said.
+    costs : Costs, table, dictionary, path or text, optional
+        What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
+    cost_rows : {"truth", "predicted"}, optional
+        What the rows of a table of costs are.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    method : str, optional
+        The interval method, such as "corrected-t" or "nested-cv"; without, the best of each kind.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    seed : int
+        Where everything random begins.
+    replicates : int
+        How many bootstrap replicates are drawn, where an interval needs them.
+    jobs : int or "auto", optional
+        How many splits are fitted at the same time; -1 for one per core.
+    on_error : {"raise", "record"}
+        What to do when a learner fails in a split: stop, or keep the others and say how many are missing.
+    shortcuts : bool
+        Whether faster ways are taken for k-nearest neighbours and naive Bayes, where the predictions are the same.
+    training : bool
+        Whether training cases are predicted too, for the gap between training and test.
+    progress : callable or False, optional
+        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+    ignore : str or sequence of str
+        Codes of rules that are not to be checked, such as "H014".
+
+    Returns
+    -------
+    Validations
+        One learner's Validation, or several of them by name: validations["tree"]["accuracy"]; iterate over either.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> print(validate("knn:5", X, y, plan="leave-one-out").confusion.matrix)
     [[50  0  0]
      [ 0 47  3]
      [ 0  2 48]]
+
     """
-    # Read more than once: before anything is fitted, and when the measures are made.
-    measures = measures if isinstance(measures, str) else tuple(measures)
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(mute))
+    asked = "all" if measures is None else name_measures(measures)
+    settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
         raise OptionError(
@@ -132,7 +193,7 @@ def validate(
     check_settings(settings, problem)
     searched = grid is not None or chosen.inner is not None
     if settings.nested:
-        check_nested(settings.measures, chosen, problem, tuned=searched)
+        check_nested(name_measures(settings.measures) or (), chosen, problem, tuned=searched)
     cases = cases_of_problem(problem)
     splits = chosen.splits(cases, seed)
     check_apart(chosen, splits, cases)
@@ -160,7 +221,7 @@ def validate(
         if not validations[-1].finished:
             break
     if isinstance(learner, Mapping | list | tuple):
-        return Validations(tuple(validations), tuple(each.name for each in learners[len(validations) :]))
+        return SeveralValidations(tuple(validations), tuple(each.name for each in learners[len(validations) :]))
     return validations[0]
 
 
@@ -209,4 +270,4 @@ def _validate(
         done = done if nested is not None and nested.complete else replace(done, complete=False)
         settings, notes = replace(settings, method=None), (nested_note(nested),)
     judging = Judging(settings, again, nested)
-    return Validation(name, plan, done, problem, judging, trained, optimism, notes, settings.mute)
+    return Validation(name, plan, done, problem, judging, trained, optimism, notes, settings.ignore)

@@ -53,6 +53,7 @@ from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Settings, judge
 from heldout.results.validation import Validation
+from heldout.synonyms import takes_synonyms
 
 # A small tree is fitted to the answers for four fifths of the cases, and compared on the others.
 PARTS = 5
@@ -200,6 +201,7 @@ SHUFFLES = 5
 MEASURES = ("accuracy",)
 
 
+@takes_synonyms
 @keeps_backend
 def card(
     learner: Any = None,
@@ -229,17 +231,71 @@ def card(
 ) -> Card:
     """How interpretable, explainable and useful a model is, as a card.
 
-    `learner` and the data are what `heldout.validate` takes; every fold of the plan is fitted once for its predictions
-    and once to be looked into. With `model`, a model that is fitted already, nothing is fitted again: `data` are then
-    cases that it has not seen. `measure` is what importance is a loss of ("brier", "log_loss" or "accuracy"),
-    `shuffles` how often each column is shuffled, `permute` the names of those to shuffle. `answers` to the questions
-    that only a person can answer are a dictionary or a TOML file.
+    The data are given as to `validate`; every fold of the plan is fitted once for its predictions and once to be looked
+    into.
 
+    Parameters
+    ----------
+    learner : estimator or str, optional
+        Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
+    data : array, data frame or path, optional
+        The features; or a data frame or file that also holds the class. Of a fitted model, cases that it has not seen.
+    y : array, optional
+        The classes, where the data do not hold them.
+    model : fitted model, optional
+        A model in the place of a learner: nothing is fitted again.
+    target : column name, optional
+        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+    plan : str, int, splitter or Plan
+        How rows are split: "10-fold", ".632+ 200", "loo", 5 for five folds, or a splitter of scikit-learn.
+    fold : array or column name, optional
+        Which fold each row is in, in the place of a plan.
+    group : array or column name, optional
+        Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
+    features : sequence of column names, optional
+        The columns to learn from; all others unless said.
+    drop : column name or names
+        Columns to leave out.
+    positive : label, optional
+        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+    labels : sequence of labels, optional
+        The classes in the order to show them; those that occur unless said.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or drop them and say how many.
+    seed : int
+        Where everything random begins.
+    level : float
+        The level of the intervals: the share of them that is meant to hold the truth.
+    jobs : int or "auto", optional
+        How many splits are fitted at the same time; -1 for one per core.
+    on_error : {"raise", "record"}
+        What to do when a learner fails in a split: stop, or keep the others and say how many are missing.
+    measure : {"brier", "log_loss", "accuracy"}, optional
+        What importance is a loss of; the Brier score where there are probabilities.
+    shuffles : int
+        How often each column is shuffled in every fold.
+    permute : sequence of str, optional
+        The columns to shuffle; all unless said.
+    timing : bool
+        Whether predictions are timed.
+    answers : dictionary or path, optional
+        Answers to the questions that only a person can answer, or a TOML file of them.
+    progress : callable or False, optional
+        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+
+    Returns
+    -------
+    Card
+        Size, feature importance, surrogate tree, speed, use and open questions.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> found = card("tree:2", X, y, plan="5-fold", timing=False)
     >>> found.size.leaves, found.size.reading.verdict, found.importance.features[0].feature
     (3, 'can be read whole', 'x3')
+
     """
     check_level(level)
     check_whole("seed", seed, 0)

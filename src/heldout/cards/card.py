@@ -1,4 +1,4 @@
-"""The card of a model: its size, what it leans on, a small tree in its place, its speed, its use, open questions."""
+"""The card of a model: its size, feature importance, a surrogate tree, its speed, its use, open questions."""
 
 from __future__ import annotations
 
@@ -315,9 +315,9 @@ LINES: tuple[Line, ...] = (
     ("stored cases", lambda card: count(card.size.cases + card.size.vectors)),
     ("features used", _used),
     ("pickled", lambda card: card_report.bytes_text(card.size.bytes)),
-    ("leans on", _first_features),
+    ("most important features", _first_features),
     ("order over folds (tau)", lambda card: card_report.with_limits(Share(card.importance.stability.kendall))),
-    ("same as a small tree", lambda card: card_report.with_limits(card.fidelity.agreement)),
+    ("same as a surrogate tree", lambda card: card_report.with_limits(card.fidelity.agreement)),
     ("the tree is right", lambda card: card_report.with_limits(card.fidelity.accuracy)),
     ("one row", lambda card: card_report.seconds_text(card.speed.single.median)),
     ("1,000 rows", lambda card: card_report.seconds_text(card.speed.batch.median)),

@@ -154,8 +154,8 @@ def fidelity_sentence(card: Card) -> str:
     if fidelity.undefined:
         return f"No tree was fitted: {fidelity.undefined}."
     beyond = (
-        f"Beyond its commonest answer, {shorten_name(fidelity.commonest_answer)} ({share(fidelity.commonest)}), that "
-        f"is {with_limits(fidelity.beyond)} of the way to a perfect likeness."
+        f"Beyond its commonest prediction, {shorten_name(fidelity.commonest_answer)} ({share(fidelity.commonest)}), "
+        f"that is {with_limits(fidelity.beyond)} of the way to a perfect likeness."
         if not math.isnan(fidelity.beyond.value)
         else f"{fidelity.beyond.undefined[0].upper()}{fidelity.beyond.undefined[1:]}."
     )
@@ -234,7 +234,7 @@ def card_blocks(card: Card, *, full: bool = False) -> list[Block]:
     if full:
         blocks.append(size_table(card))
     blocks += importance_blocks(card, full=full)
-    blocks.append(Prose(fidelity_sentence(card), label="Likeness"))
+    blocks.append(Prose(fidelity_sentence(card), label="Surrogate"))
     if card.fidelity.tree is not None:
         blocks.append(Verbatim(card.fidelity.text))
     blocks += [Note(_sentence(text)) for text in card.fidelity.notes]
@@ -343,7 +343,7 @@ def rule_table(node: Node) -> Table:
         (" and ".join(conditions) or "always", shorten_name(leaf.answer), leaf.cases, Number(leaf.share, "percent"))
         for conditions, leaf in rules(node)
     )
-    columns = (Column("if", wrap=True), Column("answer"), Column("cases", "right"), Column("as the model", "right"))
+    columns = (Column("if", wrap=True), Column("prediction"), Column("cases", "right"), Column("as the model", "right"))
     return Table(columns, rows)
 
 
@@ -371,8 +371,8 @@ def card_page_blocks(card: Card) -> list[Block]:
         Title(title_text(card), f"card of a model · seed {card.seed} · splits {card.fingerprint or 'none'}"),
         Section("Performance", (*performance_blocks(card, full=True), Prose(commonest_sentence(card))), "performance"),
         Section("Size and complexity", _size(card), "size"),
-        Section("What it leans on", _importance(card), "importance"),
-        Section("A small tree in its place", _fidelity(card), "fidelity"),
+        Section("Feature importance", _importance(card), "importance"),
+        Section("Surrogate tree", _fidelity(card), "fidelity"),
         Section("Speed and memory", _speed(card), "speed"),
         Section("Usefulness", _usefulness(card), "usefulness"),
         Section("For a person to answer", (Prose(questions_sentence(card)), question_table(card)), "questions"),
@@ -416,7 +416,7 @@ def _fidelity(card: Card) -> tuple[Block, ...]:
     fidelity = card.fidelity
     if fidelity.tree is None:
         return (Prose(fidelity_sentence(card)),)
-    how = f"Fitted to the model's answers on training parts, compared on test parts; {fidelity.method}. {LIKENESS}."
+    how = f"Fitted to the model's predictions on training parts, compared on test parts; {fidelity.method}. {LIKENESS}."
     notes = (Note(_sentence(text)) for text in fidelity.notes)
     return Prose(fidelity_sentence(card)), Verbatim(fidelity.text), rule_table(fidelity.tree), Note(how), *notes
 

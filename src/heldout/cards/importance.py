@@ -423,7 +423,7 @@ def correlation_ratio(category: NDArray[Any], amount: Floats) -> float:
 
 REFERENCE = "Breiman (2001), Machine Learning 45; Fisher, Rudin & Dominici (2019), JMLR 20(177)"
 INFINITE = "a shuffle gave the true class of some case probability 0, and its log loss is infinite"
-NEVER = "no answer changed in any fold, so there is no spread to judge by"
+NEVER = "no prediction changed in any fold, so there is no spread to judge by"
 
 
 @dataclass(frozen=True, slots=True)

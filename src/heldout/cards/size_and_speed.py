@@ -57,8 +57,9 @@ class Readability:
         """Why, in words."""
         if self.verdict == "unknown":
             return "What it is made of is not known."
-        figures = f"{self.pieces:,.0f} piece{'s' * (self.pieces != 1)} in all, at most {self.met:,.0f} for one case"
-        return f"{figures}; the limits are {self.limits.whole} and {self.limits.followed}."
+        read = f"{self.pieces:,.0f} parameter{'s' * (self.pieces != 1)} to read in all"
+        met = f"at most {self.met:,.0f} for one case"
+        return f"{read}, {met}; the limits are {self.limits.whole} and {self.limits.followed}."
 
     def document(self) -> dict[str, object]:
         """The verdict as it stands in a JSON document."""
@@ -153,8 +154,8 @@ class Size:
 def measure_size(model: Any, width: int, *, moved: int | None = None, limits: ReadingLimits = LIMITS) -> Size:
     """The size of a fitted model that takes so many columns.
 
-    `moved` is the number of columns whose permutation changed an answer; it stands in where the structure does not tell
-    which columns are used.
+    `moved` is the number of columns whose permutation changed a prediction; it stands in where the structure does not
+    tell which columns are used.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> found = measure_size(LogisticRegression().fit([[0, 0], [1, 0], [2, 0]], [0, 0, 1]), 2)
@@ -206,7 +207,7 @@ def _count_used(whole: Unwrapped, moved: int | None) -> tuple[float, str]:
             or max(traced.part.used, default=-1) >= len(traced.sources)
         ):
             if moved is not None:
-                return float(moved), "those whose permutation changed an answer"
+                return float(moved), "those whose permutation changed a prediction"
             return math.nan, "the model does not tell which columns it looks at"
         used.update(column for at in traced.part.used for column in traced.sources[at])
     return float(len(used)), BY_STRUCTURE

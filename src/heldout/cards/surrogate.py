@@ -341,6 +341,6 @@ def beyond_commonest(agreement: Share, commonest: float) -> Share:
     0.75
     """
     if commonest >= 1:
-        return Share(math.nan, undefined="the model gives one answer only, which any constant gives as well")
+        return Share(math.nan, undefined="the model gives one prediction only, which any constant gives as well")
     value, low, high = ((end - commonest) / (1 - commonest) for end in (agreement.value, agreement.low, agreement.high))
     return Share(value, low, high, agreement.undefined)

@@ -6,41 +6,53 @@ Exit status: 0 done, 1 a gate failed, 2 the input or the call is wrong, 70 a fau
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from contextvars import Token
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from copy import copy
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from heldout import __version__
-from heldout.arguments import closest, listing
 from heldout.cli import start
 from heldout.cli.check import check
 from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
+from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
-from heldout.cli.learners import bias_variance, card, learn, validate
+from heldout.cli.flags import OPTIONS
+from heldout.cli.help import Command, Group
+from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
+from heldout.cli.own_measures import import_measures
 from heldout.cli.plan import plan
+from heldout.cli.progress import ReadingLine
 from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
 from heldout.errors import HeldoutError
+from heldout.synonyms import answer_unknown, find_own_command
 
 if TYPE_CHECKING:
     from heldout.show.blocks import Block
 
 
+MarkdownFile = Annotated[
+    str | None,
+    typer.Option("--markdown", metavar="FILE", help=f"{OPTIONS['markdown'].help[:-1]}; - is standard output."),
+]
+
+
 def measures(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A measure, by name, alias or symbol; all of them without.")
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A measure, by name, alias or symbol, or your own as module:name; all of them without."
+        ),
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    markdown: MarkdownFile = None,
 ) -> None:
     """List the measures, or explain one: formula, range, when undefined, aliases, reference.
 
@@ -51,14 +63,14 @@ def measures(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     from heldout.report.explanations import catalogue_blocks, measure_blocks
 
-    _print_blocks(catalogue_blocks() if name is None else measure_blocks(name), markdown=markdown)
+    _print_blocks(catalogue_blocks() if name is None else measure_blocks(import_measures(name)), markdown=markdown)
 
 
 def explain(
     code: Annotated[
         str | None, typer.Argument(metavar="CODE", help="A rule, such as H012; all of them without.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    markdown: MarkdownFile = None,
 ) -> None:
     """List the rules behind the findings, or explain one: why it matters, its limits, what to do, reference.
 
@@ -72,78 +84,28 @@ def explain(
     _print_blocks(rules_blocks() if code is None else rule_blocks(code), markdown=markdown)
 
 
-def _print_blocks(blocks: list[Block], *, markdown: bool) -> None:
-    from heldout.cli.output import print_document, show
+def _print_blocks(blocks: list[Block], *, markdown: str | None) -> None:
+    from heldout.cli.output import STANDARD_OUTPUT, check_writable, print_document, show, write_files
     from heldout.show.markdown import render_markdown
 
-    if markdown:
-        print_document(render_markdown(blocks) + "\n")
-    else:
+    if markdown is None:
         show(blocks)
-
-
-# Nobody needs to be told of less, in seconds; and nobody reads more than ten lines a second.
-PATIENCE = 1.0
-PAUSE = 0.1
-
-
-class ReadingLine:
-    """While it is entered, long readings are shown on standard error if that is a terminal; the line goes when done."""
-
-    def __init__(self) -> None:
-        self._start = self._last = 0.0
-        self._width = 0
-        self._token: Token[Any] | None = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr is not None and sys.stderr.isatty():
-            from heldout.files.batches import watching
-
-            self._start = time.monotonic()
-            self._token = watching.set(self.tell)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._token is not None:
-            from heldout.files.batches import watching
-
-            watching.reset(self._token)
-            self._clear()
-
-    def tell(self, name: str, done: int | None, rows: int | None) -> None:
-        """So many rows of a table have been read, of so many where that is known; None: it has been read."""
-        now = time.monotonic()
-        if done is None:
-            self._clear()
-        elif now - self._start >= PATIENCE and now - self._last >= PAUSE:
-            from heldout.show.escape import visible
-
-            self._last = now
-            self._clear()
-            far = f"{done:,} of {rows:,} rows ({done / rows:.0%})" if rows else f"{done:,} rows"
-            line = f"Reading {visible(name)}: {far}"[: shutil.get_terminal_size().columns - 1]
-            self._width = len(line)
-            self._write(line)
-
-    def _clear(self) -> None:
-        if self._width:
-            self._write(f"\r{' ' * self._width}\r")
-            self._width = 0
-
-    def _write(self, text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, UnicodeError):
-            # The terminal has gone, or cannot show the name; the answer does not depend on it.
-            self._width = 0
+        return
+    text = render_markdown(blocks) + "\n"
+    if markdown == STANDARD_OUTPUT:
+        print_document(text)
+        return
+    check_writable("markdown", markdown)
+    write_files({"markdown": (markdown, text)})
+    tell(f"Wrote {markdown}")
 
 
 # Set this to see the traceback of a fault.
 DEBUG = "HELDOUT_DEBUG"
 LONGEST_MESSAGE = 2000
+# Options that need no subcommand, and how a shell asks for names.
+ALONE = ("-h", "--help", "--version")
+COMPLETED = "_HELDOUT_COMPLETE"
 
 ABOUT = """Judge classifiers: every measure with an honest interval.
 
@@ -152,7 +114,7 @@ Examples:
   heldout evaluate predictions.csv
   heldout evaluate --matrix '50 0; 2 48' --labels no,yes
   heldout validate data.csv --target outcome --learner knn:5
-  heldout learn data.csv --target outcome --learner forest
+  heldout learning-curve data.csv --target outcome --learner forest
   heldout bias-variance data.csv --target outcome --learner tree
   heldout compare model_a.csv model_b.csv
   heldout check predictions.csv --require 'recall >= 0.8'
@@ -164,27 +126,19 @@ Examples:
   heldout measures recall
   heldout explain H001
   heldout serve
+  heldout doctor
 """
+
 
 # Typer brings its own copy of click, or uses the one installed: this is UsageError of whichever it is.
 UsageError: Any = typer.BadParameter.__mro__[1]
-
-app = typer.Typer(
-    name="heldout",
-    help=ABOUT,
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "thresholds": thresholds,
     "recalibrate": recalibrate,
     "validate": validate,
-    "learn": learn,
+    "learning-curve": learning_curve,
     "bias-variance": bias_variance,
     "compare": compare,
     "check": check,
@@ -195,9 +149,34 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "measures": measures,
     "explain": explain,
     "serve": serve,
+    "doctor": doctor,
 }
+
+
+class Heldout(Group):
+    """The whole command."""
+
+    functions = COMMANDS
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or the one that other libraries call so."""
+        named = super().get_command(ctx, cmd_name)
+        own = find_own_command(cmd_name) if named is None else None
+        return named if own is None else super().get_command(ctx, own)
+
+
+app = typer.Typer(
+    name="heldout",
+    cls=Heldout,
+    help=ABOUT,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 for command_name, command in COMMANDS.items():
-    app.command(command_name)(command)
+    app.command(command_name, cls=Command)(command)
 
 
 def _version(asked: bool) -> None:
@@ -234,7 +213,8 @@ def main() -> None:
         # Typer leaves so when the reader of its help (head, less) has gone: that is no error.
         end_quietly()
         status = 0 if end.code == 1 else end.code
-    except Exception as error:
+    except BaseException as error:
+        # Not only what derives from Exception: what goes wrong in Rust does not.
         if os.environ.get(DEBUG):
             raise
         status = _fault(error)
@@ -244,10 +224,15 @@ def main() -> None:
 
 
 def _command() -> Any:
-    """The whole command; its own help is plain, because drawing boxes would take longer than everything else."""
-    command: Any = typer.main.get_command(app)
-    command.rich_markup_mode = None
-    return command
+    """The command that was called for: making the options of all the others would take longer than everything else."""
+    word = next(iter(sys.argv[1:]), "--help")
+    needed = {word} if word in COMMANDS or word in ALONE else set(COMMANDS)
+    # A shell that completes names puts what was typed so far elsewhere.
+    if COMPLETED in os.environ:
+        needed = set(COMMANDS)
+    called = copy(app)
+    called.registered_commands = [one for one in app.registered_commands if one.name in needed]
+    return typer.main.get_command(called)
 
 
 def _complain(what: str, hint: str) -> None:
@@ -272,21 +257,54 @@ def _usage(error: Any) -> int:
         return int(error.exit_code)
     called = "heldout" if error.ctx is None else error.ctx.command_path
     hint = f"'{called} --help' lists what it takes."
-    unknown, near = getattr(error, "option_name", ""), getattr(error, "possibilities", None)
-    if unknown and near is not None:
+    unknown = getattr(error, "option_name", "")
+    if unknown and type(error).__name__ == "NoSuchOption" and error.ctx is not None:
         message = f"{called} has no option {unknown}"
-        # Click's own choice takes the two hyphens for likeness.
-        near = [option for option in near if closest(unknown.lstrip("-"), [option.lstrip("-")])]
-        hint = f"did you mean {listing(near)}? {hint}" if near else hint
+        hint = _suggest_flag(unknown, error.ctx, hint)
     _complain(message if message[-1] in ".?" else f"{message}.", hint)
     return int(error.exit_code)
 
 
-def _fault(error: Exception) -> int:
-    if isinstance(error, MemoryError):
+def _suggest_flag(unknown: str, ctx: Any, otherwise: str) -> str:
+    """The hint for a flag that a command does not have: how the same is said, or the flag that is near."""
+    known = {str(one.name): flag for one in ctx.command.params for flag in one.opts if flag.startswith("--")}
+    word = unknown.lstrip("-").replace("-", "_")
+    said = answer_unknown(word, [*known, *(flag[2:].replace("-", "_") for flag in known.values())], "")
+    if not said:
+        return otherwise
+    name = said.removeprefix("did you mean '").removesuffix("'?")
+    flag = known.get(name, f"--{name.replace('_', '-')}")
+    return f"did you mean {flag}? {otherwise}" if name != said else f"{said} {otherwise}"
+
+
+# How the system and libraries say that there is no memory, or no more threads, which take some each.
+NO_MEMORY = re.compile(
+    "cannot allocate memory|failed to allocate|unable to allocate|out of memory|std::bad_alloc"
+    "|can't start new thread|thread.*resource temporarily unavailable|failed to map segment",
+    re.IGNORECASE,
+)
+
+
+def is_of_memory(error: BaseException | None) -> bool:
+    """Whether an error, or one that led to it, comes from too little memory.
+
+    >>> is_of_memory(OSError(12, "Cannot allocate memory")), is_of_memory(KeyError("memory"))
+    (True, False)
+    """
+    for _ in range(20):
+        if error is None:
+            return False
+        if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _fault(error: BaseException) -> int:
+    if is_of_memory(error):
         _complain("There is not enough memory for this input.", "give fewer rows or columns, or a larger machine.")
         # Where a limit was set, the process that watches says so instead.
-        return start.FAULT if start.watched else 2
+        return start.REFUSED if start.watched else 2
     _complain(
         f"heldout failed, and should not have: {type(error).__name__}: {error}.",
         f"please report it; {DEBUG}=1 heldout … prints where it happened.",

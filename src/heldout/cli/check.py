@@ -20,8 +20,10 @@ from heldout.cli.flags import (
     Predictions,
     takes_flags,
 )
+from heldout.cli.github import check_workflow, tell_workflow
 from heldout.cli.output import STANDARD_OUTPUT, Outputs, deliver, tell, write_files
-from heldout.errors import FileError
+from heldout.cli.own_measures import import_all
+from heldout.errors import FileError, OptionError
 
 GATE = "Gate"
 
@@ -35,7 +37,7 @@ GATE = "Gate"
     REVIEW,
     "ledger",
     FILES,
-    "junit",
+    "junit github",
     id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched with the baseline by order."),
     slices=replace(
         OPTIONS["slices"],
@@ -49,16 +51,14 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="What must hold, such as 'recall\\[spam] >= 0.8', 'recall\\[spam, sex=f] >= 0.8', 'error_rate <= 5%' "
+            help="What must hold, such as 'recall[spam] >= 0.8', 'recall[spam, sex=f] >= 0.8', 'error_rate <= 5%' "
             "or 'accuracy >= baseline - 0.02'; may be repeated.",
             rich_help_panel=GATE,
         ),
     ] = None,
     requirements: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="A TOML file of requirements: \\[\\[require]] text = '…'.", rich_help_panel=GATE
-        ),
+        typer.Option(metavar="FILE", help="A TOML file of requirements: [[require]] text = '…'.", rich_help_panel=GATE),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -88,6 +88,14 @@ def check(
         str | None,
         typer.Option(metavar="FILE", help="Write JUnit XML, which GitLab and Jenkins read.", rich_help_panel=OUTPUT),
     ] = None,
+    github: Annotated[
+        bool,
+        typer.Option(
+            "--github",
+            help="In a workflow on GitHub: write the step summary, annotate what failed, and set the output passed.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     *,
     outputs: Outputs,
     **options: Any,
@@ -104,20 +112,30 @@ def check(
       heldout check predictions.csv --require 'recall[spam, sex=f] >= 0.75' --require 'error_rate[region=north] <= 5%'
       heldout check new.csv --baseline old.csv --require 'accuracy >= baseline - 0.02' --id case
       heldout check predictions.csv --requirements gate.toml --forbid act --junit gate.xml
+      heldout check predictions.csv --requirements gate.toml --github
       heldout check 'predictions/*.parquet' --require 'roc_auc >= 0.9' --engine duckdb
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    outputs, xml = outputs.take(".xml")
+    if xml and (junit is not None or len(xml) > 1):
+        raise OptionError("Two files were named for the JUnit XML.", hint="name one of them.")
+    junit = xml[0] if xml else junit
     if junit == STANDARD_OUTPUT:
         raise FileError("--junit writes a file, which CI servers look for.", hint="name it, as in --junit gate.xml.")
+    if github:
+        check_workflow()
     outputs.check([predictions, baseline, requirements], options, more={"junit": junit})
     from heldout.api.check import check as run
     from heldout.gates.requirements import read_requirement_file
 
     wanted = [*(read_requirement_file(requirements) if requirements is not None else []), *(require or [])]
+    wanted = import_all(wanted)
     gate = run(predictions, require=wanted, baseline=baseline, forbid=forbid or [], undecided=undecided, **options)  # type: ignore[arg-type]
     if junit is not None:
         write_files({"junit": (junit, gate.to_junit())})
     deliver(gate, outputs)
     if junit is not None:
         tell(f"Wrote {junit}")
+    if github:
+        tell_workflow(gate, predictions)
     if not gate.passed:
         raise typer.Exit(1)

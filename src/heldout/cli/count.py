@@ -10,7 +10,7 @@ import typer
 
 from heldout.api.options import INPUT, OUTPUT
 from heldout.cli.evaluate import deliver_evaluation
-from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, REVIEW, takes_flags
+from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, takes_flags
 from heldout.cli.output import OWN_NAME, Outputs, check_writable, tell
 from heldout.errors import FileError, HeldoutError, OptionError
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from heldout.predictions.source import Source
 
 
+# The ending of a file of counts.
+EVIDENCE = ".evidence"
 EvidenceFile = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", help="The file of evidence to write.", rich_help_panel=OUTPUT),
@@ -103,13 +105,15 @@ def tell_written(path: str, rows: int) -> None:
     tell(f"Wrote {visible(path)}: {rows:,} {'row' if rows == 1 else 'rows'} counted, in {size:,} bytes")
 
 
-@takes_flags("costs cost_rows positive", INTERVAL, "measures", REVIEW, "full layout", FILES, "charts")
+@takes_flags(
+    "costs cost_rows positive", INTERVAL, "measures", REVIEW, "full layout", FILES, "charts",
+    output=replace(OPTIONS["output"], help=f"{OPTIONS['output'].help.removesuffix('.')}. As {EVIDENCE}, the counts."),
+)  # fmt: skip
 def merge(
     files: Annotated[
         list[str] | None,
         typer.Argument(metavar="EVIDENCE…", help="Files that heldout count or Evidence.save wrote."),
     ] = None,
-    output: EvidenceFile = None,
     same: Annotated[
         bool,
         typer.Option(
@@ -136,15 +140,18 @@ def merge(
     paths = list(files or [])
     outputs = replace(outputs, chosen="measures" in options)
     charts = options.pop("charts", [])
+    outputs, counted = outputs.take(EVIDENCE)
+    if len(counted) > 1:
+        raise OptionError(f"Two files were named for the evidence: {', '.join(counted)}.", hint="name one of them.")
     outputs.check(paths, options, charts=[path for _, path in charts])
-    target = None if output is None else check_output(output, paths)
+    target = check_output(counted[0], paths) if counted else None
     from heldout.api.count import merge as run
 
     total = run(paths, same=same)
     if target is not None:
         total.save(target)
         tell_written(target, total.n)
-        if not outputs.forms() and not charts:
+        if not outputs.forms() and not outputs.others and not charts:
             return
     from heldout.api.evaluate import evaluate
 

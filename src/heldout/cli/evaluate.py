@@ -21,8 +21,8 @@ from heldout.cli.flags import (
     ROW_PER_CASE,
     takes_flags,
 )
-from heldout.cli.output import Outputs, deliver, tell
-from heldout.errors import OptionError
+from heldout.cli.output import STANDARD_OUTPUT, Outputs, deliver, tell
+from heldout.errors import FileError, OptionError
 from heldout.files.formats import titles_in_batches
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ OF_ROWS = tuple(name for name in f"{ROLES} {ENGINE}".split() if name not in ("co
 
 @takes_flags(
     ROLES, "matrix rows", CLASSES, "prevalence", ENGINE, INTERVAL, "measures", CALIBRATION, REVIEW,
-    "ledger full layout", FILES, "charts",
+    "ledger full layout", FILES, "metrics charts",
 )  # fmt: skip
 def evaluate(
     predictions: Annotated[
@@ -65,15 +65,23 @@ def evaluate(
       heldout evaluate hdfs://name/predictions --engine spark --master spark://host:7077
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs = replace(outputs, chosen="measures" in options)
-    charts = options.pop("charts", [])
-    outputs.check([predictions], options, charts=[path for _, path in charts])
-    deliver_evaluation(_evaluate(predictions, options), charts, outputs)
+    charts, metrics = options.pop("charts", []), options.pop("metrics", None)
+    if metrics == STANDARD_OUTPUT:
+        raise FileError("--metrics writes a file, which trackers look for.", hint="name it: --metrics metrics.json.")
+    outputs.check([predictions], options, charts=[path for _, path in charts], more={"metrics": metrics})
+    evaluation = _evaluate(predictions, options)
+    if metrics is not None:
+        evaluation.write_metrics(metrics)
+    deliver_evaluation(evaluation, charts, outputs)
+    if metrics is not None:
+        tell(f"Wrote {metrics}")
 
 
 def deliver_evaluation(result: Evaluation, charts: list[tuple[str, str]], outputs: Outputs) -> None:
     """Draw the curves of an evaluation, and write every form that was asked for."""
     for kind, path in charts:
-        result.curve(kind).save(path)
+        curve = result.curve(kind)
+        curve.write(path, curve.kind)
     deliver(result, outputs)
     for _, path in charts:
         tell(f"Wrote {path}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -14,6 +14,7 @@ import typer
 from heldout.api.options import (
     INPUT,
     OUTPUT,
+    PLANNED,
     RUNNING,
     CalibrationArguments,
     DataArguments,
@@ -25,11 +26,13 @@ from heldout.api.options import (
 )
 from heldout.arguments import listing
 from heldout.cli.output import FORMS, Outputs
+from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
+from heldout.synonyms import find_own_word
 
-SHORT_NAMES = ", ".join(shortcut.usage.replace("[", "\\[") for shortcut in SHORTCUTS.values())
+SHORT_NAMES = ", ".join(shortcut.usage for shortcut in SHORTCUTS.values())
 WHAT_TO_FIT = f"What to fit: {SHORT_NAMES}, or package.module:Class(arguments)"
 ROW_PER_CASE = f"A file with one row per case: {titles_of_formats()}, also as .gz"
 
@@ -57,6 +60,24 @@ OPTIONS: dict[str, Option] = {
     "predicted": Option(None, "COLUMN", "Column of the predicted class.", INPUT),
     "learner": Option(None, "LEARNER", f"{WHAT_TO_FIT}.", INPUT),
     "learners": Option(None, "LEARNER", f"{WHAT_TO_FIT}; may be repeated.", INPUT, flag="learner", repeated=True),
+    "plan": Option(
+        "10-fold",
+        "PLAN",
+        "How to split: 10-fold, 5x2-fold, 'holdout 2/3', '30 x holdout 2/3', loo, 'bootstrap 200', '.632+ 200', "
+        "resubstitution, 'time-ordered 5', 'weka 10-fold seed 1', 'nested 10-fold / 5-fold', or a number of folds.",
+        RUNNING,
+        shown=True,
+    ),
+    "different_cases": Option(
+        default=False, help="Each classifier has a test set of its own.", panel=INPUT, kind=bool, shown=True
+    ),
+    "equivalence": Option(
+        default=False,
+        help="With --margin: that they differ by no more than it, in either direction.",
+        panel=PLANNED,
+        kind=bool,
+        shown=True,
+    ),
     "jobs": Option(
         "auto",
         "auto|N",
@@ -88,12 +109,26 @@ OPTIONS: dict[str, Option] = {
         flag="chart",
         repeated=True,
     ),
+    "metrics": Option(
+        None, "FILE", "Write a flat JSON file of the figures and their limits, which DVC and others read.", OUTPUT
+    ),
     "full": Option(default=False, help="Show everything there is.", panel=OUTPUT, kind=bool, shown=True),
+    "output": Option(
+        None,
+        "FILE",
+        "Write to this file what its ending says: .html, .json, .md, .tex, .csv, .txt, or a chart as .svg or .png; "
+        "may be repeated.",
+        OUTPUT,
+        repeated=True,
+    ),
     "json": Option(None, "FILE", "Write JSON to this file; - is standard output here too.", OUTPUT),
     "html": Option(None, "FILE", "Write a page for the browser, with everything.", OUTPUT),
     "markdown": Option(None, "FILE", "Write Markdown.", OUTPUT),
     "latex": Option(None, "FILE", "Write LaTeX tables.", OUTPUT),
 }
+
+# The name of an option by that of its flag, where they differ.
+OF_FLAG = {option.flag: name for name, option in OPTIONS.items() if option.flag}
 
 # Options that go together, in the order of the help.
 ROLES = "truth predicted score threshold costs cost_rows weight group fold id slices missing"
@@ -102,10 +137,34 @@ ENGINE = " ".join(options_of(EngineArguments))
 FITTED = "group features drop missing"
 INTERVAL = "level method replicates seed"
 CALIBRATION = " ".join(options_of(CalibrationArguments))
-REVIEW = "mute limits"
-FILES = " ".join(FORMS)
+REVIEW = "ignore limits"
+FILES = " ".join(("output", *FORMS))
 # What is gathered into the outputs of a command.
-OUTPUTS = (*FORMS, "layout", "full")
+OUTPUTS = ("output", *FORMS, "layout", "full")
+# Options that have a letter too.
+LETTERS = {"output": "-o"}
+
+
+def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str) -> list[str]:
+    """The words of a command line with other libraries' flags in ours; `known` are the flags by the options' names.
+
+    >>> translate_flags({"truth": "--truth"}, ["a.csv", "--y-true=outcome"], "heldout evaluate")
+    ['a.csv', '--truth=outcome']
+    """
+    names = {**known, **{OF_FLAG[name]: flag for name, flag in known.items() if name in OF_FLAG}}
+    flags, said = set(known.values()), {word.partition("=")[0] for word in words if word.startswith("--")}
+    translated: list[str] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return [*translated, *words[at:]]
+        flag, equals, value = word.partition("=")
+        own = find_own_word(flag[2:].replace("-", "_"), names) if flag.startswith("--") and flag not in flags else None
+        if own is not None and names[own] in said:
+            raise OptionError(
+                f"{called} got {names[own]} and {flag}, which are two names of one option.", hint="give one of them."
+            )
+        translated.append(word if own is None else f"{names[own]}{equals}{value}")
+    return translated
 
 
 def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -136,7 +195,7 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
                 if value is not None and value != []:
                     values[name] = READERS[name](value) if name in READERS else value
             if "outputs" in inspect.signature(command).parameters:
-                values["outputs"] = Outputs(**{name: values.pop(name) for name in OUTPUTS if name in values})
+                values["outputs"] = Outputs.gather(**{name: values.pop(name) for name in OUTPUTS if name in values})
             command(**values)
 
         vars(run).update(__signature__=inspect.Signature(parameters), __annotations__={})
@@ -178,6 +237,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     kind: Any = list[option.kind] | None if option.repeated else option.kind if option.shown else option.kind | None  # type: ignore[name-defined]
     spelled = typer.Option(
         f"--{flag.replace('_', '-')}",
+        *([LETTERS[name]] if name in LETTERS else []),
         metavar=option.metavar or None,
         help=option.help,
         rich_help_panel=option.panel,
@@ -244,7 +304,10 @@ def split_labels(text: str) -> list[str]:
     >>> split_labels('no, "yes, surely"')
     ['no', 'yes, surely']
     """
-    labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    try:
+        labels = [label.strip() for row in csv.reader([text], skipinitialspace=True) for label in row]
+    except csv.Error as error:
+        raise OptionError(f"--labels cannot be read: {error}.", hint="separate the classes by commas only.") from None
     twice = sorted({label for label in labels if labels.count(label) > 1})
     if not labels or not all(labels) or twice:
         why = f"names {listing(map(repr, twice))} more than once" if all(labels) and twice else "has an empty name"
@@ -289,4 +352,5 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "limits": split_limits,
     "charts": split_charts,
     "jobs": read_jobs,
+    "measures": import_all,
 }

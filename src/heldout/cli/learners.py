@@ -1,4 +1,4 @@
-"""`heldout validate`, `learn`, `bias-variance` and `card`: the commands that fit a learner to data."""
+"""`heldout validate`, `learning-curve`, `bias-variance` and `card`: the commands that fit a learner to data."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from heldout.cli.output import (
     tell,
     write_files,
 )
+from heldout.cli.own_measures import import_all
 from heldout.errors import FileError, OptionError
 
 FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
@@ -34,7 +35,7 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
     INTERVAL,
     "measures full layout predictions",
     FILES,
-    "mute",
+    "ignore",
     fold=FOLD,
     method=replace(
         OPTIONS["method"],
@@ -43,15 +44,6 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
 )
 def validate(
     data: Data = None,
-    plan: Annotated[
-        str,
-        typer.Option(
-            metavar="PLAN",
-            help="How to split: 10-fold, 5x2-fold, 'holdout 2/3', '30 x holdout 2/3', loo, 'bootstrap 200', "
-            "'.632+ 200', resubstitution, 'time-ordered 5', 'weka 10-fold seed 1', 'nested 10-fold / 5-fold'.",
-            rich_help_panel=RUNNING,
-        ),
-    ] = "10-fold",
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,7 +97,7 @@ def validate(
 
     with learners_may_print():
         learner = learners[0] if len(learners) == 1 else learners
-        result = run(learner, data, plan=plan, grid=settings, shortcuts=shortcuts, **options)
+        result = run(learner, data, grid=settings, shortcuts=shortcuts, **options)
     deliver(result, outputs)
     if not result.finished:
         # The command's end says "Interrupted."; what was finished stands above.
@@ -152,9 +144,9 @@ SPACINGS = ("geometric", "arithmetic")
 
 
 @takes_flags(
-    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "mute"
+    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "ignore"
 )
-def learn(
+def learning_curve(
     data: Data = None,
     sizes: Annotated[
         str,
@@ -172,7 +164,7 @@ def learn(
         str,
         typer.Option(
             metavar="MEASURE",
-            help="What the curve shows, such as accuracy, 'macro f1' or 'recall\\[spam]'; the verdict is of the error.",
+            help="What the curve shows, such as accuracy, 'macro f1' or 'recall[spam]'; the verdict is of the error.",
             rich_help_panel=OUTPUT,
         ),
     ] = "error_rate",
@@ -190,24 +182,24 @@ def learn(
 
     \b
     Examples:
-      heldout learn iris.arff --learner knn:5
-      heldout learn churn.csv --target churned --learner forest --chart curve.svg
-      heldout learn churn.csv --target churned --learner logistic --sizes 50,100,200,400
-      heldout learn churn.csv --target churned --learner forest --measure accuracy
+      heldout learning-curve iris.arff --learner knn:5
+      heldout learning-curve churn.csv --target churned --learner forest --chart curve.svg
+      heldout learning-curve churn.csv --target churned --learner logistic --sizes 50,100,200,400
+      heldout learning-curve churn.csv --target churned --learner forest --measure accuracy
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     learner = options.pop("learner", None)
-    check_data(data, learner, "learn")
+    check_data(data, learner, "learning-curve")
     outputs.check([data], options)
     if chart is not None:
         check_chart(chart)
-    from heldout.api.learning_curve import learning_curve
+    from heldout.api.learning_curve import learning_curve as run
 
     with learners_may_print():
-        curve = learning_curve(
-            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=measure, **options
+        curve = run(
+            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=import_all(measure), **options
         )
     if chart is not None:
-        curve.save(chart)
+        curve.write(chart, curve.chart_kinds[0])
     deliver(curve, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
@@ -285,10 +277,6 @@ def read_sizes(text: str) -> Any:
 )
 def card(
     data: Data = None,
-    plan: Annotated[
-        str,
-        typer.Option(metavar="PLAN", help="How to split: 10-fold, 5x2-fold, 'holdout 2/3', …", rich_help_panel=RUNNING),
-    ] = "10-fold",
     shuffles: Annotated[
         int, typer.Option(metavar="N", help="How often each column is shuffled in every fold.", rich_help_panel=RUNNING)
     ] = 5,
@@ -328,7 +316,7 @@ def card(
     outputs: Outputs,
     **options: Any,
 ) -> None:
-    """Make the card of a model: its size, what it leans on, a small tree in its place, its speed and its use.
+    """Make the card of a model: its size, feature importance, a surrogate tree, its speed and its use.
 
     Questions that only a person can answer stand on it as unanswered until somebody answers them.
 
@@ -339,7 +327,7 @@ def card(
       heldout card churn.csv --target churned --learner forest --answers answers.toml
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     if questions is not None:
-        check_questions(questions, [answers, *outputs.forms().values()])
+        check_questions(questions, [answers, *outputs.forms().values(), *outputs.others])
     if questions is not None and not data:
         _write_questions(questions, answers)
         return
@@ -352,8 +340,7 @@ def card(
         result = make(
             learner,
             data,
-            plan=plan,
-            measure=measure,
+            measure=import_all(measure),
             shuffles=shuffles,
             permute=permute or None,
             timing=timing,

@@ -7,11 +7,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from heldout.arguments import closest
+from heldout.cli.progress import hush, keep_to_readings
 from heldout.errors import FileError, HeldoutError, OptionError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Nearest:
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
     """Standard output, flushed at the end; a reader that has gone (head, less) is no error."""
+    hush()
     if sys.stdout is None:
         raise FileError("Standard output is closed.", hint="leave it open, or write to a file with --json FILE.")
     try:
@@ -63,6 +65,12 @@ def standard_output() -> Iterator[TextIO]:
 @contextmanager
 def learners_may_print() -> Iterator[None]:
     """Send what a learner prints, here or in a worker, to standard error: standard output is for the answer."""
+    with keep_to_readings(), _sent_elsewhere():
+        yield
+
+
+@contextmanager
+def _sent_elsewhere() -> Iterator[None]:
     if sys.stdout is None or sys.stderr is None:
         yield
         return
@@ -92,6 +100,7 @@ def end_quietly() -> None:
 
 def tell(text: str) -> None:
     """Write a line to standard error, if anybody holds it open."""
+    hush()
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(f"{text}\n")
@@ -126,6 +135,10 @@ READ_OPTIONS = ("costs", "matrix")
 STANDARD_OUTPUT = "-"
 LAYOUTS = ("heldout", "weka")
 FORMS = ("json", "html", "markdown", "latex")
+# What -o FILE asks for by its ending: one of the forms, or what a result writes or draws by itself.
+FORM_OF_ENDING = {".json": "json", ".html": "html", ".md": "markdown", ".tex": "latex"}
+OTHER_ENDINGS = (".csv", ".txt")
+PICTURE_ENDINGS = (".svg", ".png")
 # Columns to a line where there is no terminal to ask.
 WIDTH = 100
 # The summary of a step on GitHub may have so many bytes.
@@ -144,6 +157,33 @@ class Outputs:
     full: bool = False
     chosen: bool = False
     predictions: str | None = None
+    # The files of -o that no form stands for.
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def gather(cls, output: Sequence[str] = (), **given: Any) -> Outputs:
+        """The outputs of a command line: each file of -o is what its ending says.
+
+        >>> Outputs.gather(["report.html", "figures.csv"], json="-").forms()
+        {'json': '-', 'html': 'report.html'}
+        """
+        others: list[str] = []
+        for path in output:
+            form = FORM_OF_ENDING.get(Path(path).suffix.lower())
+            if form is None:
+                others.append(path)
+            elif given.get(form) is not None:
+                raise OptionError(
+                    f"Two files were named for one form, {form}: {given[form]} and {path}.", hint="name one of them."
+                )
+            else:
+                given[form] = path
+        return cls(**given, others=tuple(others))
+
+    def take(self, ending: str) -> tuple[Outputs, list[str]]:
+        """The outputs without the files of -o that have this ending, and these; a command writes them itself."""
+        taken = [path for path in self.others if Path(path).suffix.lower() == ending]
+        return replace(self, others=tuple(path for path in self.others if path not in taken)), taken
 
     def forms(self) -> dict[str, str]:
         """Each form that was asked for, with where it goes."""
@@ -164,6 +204,7 @@ class Outputs:
         Of the `options` of the command those count that name files: costs and a matrix are read, a ledger is kept.
         """
         self._check_layout()
+        self._check_others()
         forms = self.forms()
         inputs = [*inputs, *(options[name] for name in READ_OPTIONS if isinstance(options.get(name), str))]
         others = {name: path for name, path in {**(more or {}), "ledger": options.get("ledger")}.items() if path}
@@ -173,7 +214,13 @@ class Outputs:
                 f"Two forms cannot share standard output: {' and '.join(on_screen)}.",
                 hint="write one of them to a file.",
             )
+        if charts:
+            from heldout.show.figure import check_ending
+
+            for path in charts:
+                check_ending(path)
         written = [*forms.items(), *others.items(), *(("chart", path) for path in charts)]
+        written += [("output", path) for path in self.others]
         old = any(path != STANDARD_OUTPUT and is_file(path) for _, path in written)
         taken = {_identify(file): "the input" for path in inputs if path for file in _input_files(path, inside=old)}
         for form, path in written:
@@ -182,8 +229,27 @@ class Outputs:
             if form != "chart":
                 check_writable(form, path)
             other = taken.setdefault(_identify(path), f"--{form}")
-            if other != f"--{form}" and (other == "the input" or not _is_device(path)):
+            twice = form == "output" and self.others.count(path) > 1
+            if (other != f"--{form}" or twice) and (other == "the input" or not _is_device(path)):
                 raise FileError(f"--{form} would overwrite {other}: both are {path}.", hint=OWN_NAME)
+
+    def _check_others(self) -> None:
+        """Refuse files of -o whose ending says nothing."""
+        endings = (*FORM_OF_ENDING, *OTHER_ENDINGS, *PICTURE_ENDINGS)
+        for path in self.others:
+            ending = Path(path).suffix.lower()
+            if path == STANDARD_OUTPUT:
+                raise OptionError("-o names a file.", hint="--json - writes JSON to standard output.")
+            if ending in PICTURE_ENDINGS:
+                from heldout.show.figure import check_ending
+
+                check_ending(path)
+            elif ending not in OTHER_ENDINGS:
+                near = closest(ending, endings) if ending else None
+                raise OptionError(
+                    f"-o {path} does not say by its ending what to write. There are: {', '.join(endings)}.",
+                    hint=f"name the file {Path(path).stem}{near or '.html'}.",
+                )
 
     def _check_layout(self) -> None:
         if self.layout not in (None, *LAYOUTS):
@@ -269,12 +335,30 @@ def deliver(result: Result, outputs: Outputs) -> None:
 
     # Files first: whoever reads standard output may stop reading at any line.
     write_files(files)
+    for path in outputs.others:
+        _write_by_ending(result, path)
     if STANDARD_OUTPUT in forms.values():
         print_document(next(texts[form] for form, path in forms.items() if path == STANDARD_OUTPUT))
     else:
         _print_report(result, outputs)
-    for path, _ in files.values():
+    for path in (*(path for path, _ in files.values()), *outputs.others):
         tell(f"Wrote {visible(path)}")
+
+
+def _write_by_ending(result: Result, path: str) -> None:
+    """Write or draw a result as the ending of a file says."""
+    from heldout.result import ENDINGS
+
+    if Path(path).suffix.lower() in ENDINGS:
+        result.write(path)
+        return
+    drawn = result
+    if not hasattr(result, "save") and hasattr(result, "curve"):
+        # Of an evaluation, the curve that everybody knows; --chart draws the others.
+        drawn = result.curve("roc")
+    if not hasattr(drawn, "save"):
+        raise OptionError(f"There is no chart of this to draw into {path}.", hint=f"write {Path(path).stem}.html.")
+    drawn.save(path)
 
 
 def _make_document(result: Result, form: str, outputs: Outputs) -> str:
@@ -316,8 +400,6 @@ def _read_command() -> str:
 
 def with_command(blocks: list[Block], command: str) -> list[Block]:
     """The blocks with the command among the facts of where the page comes from."""
-    from dataclasses import replace
-
     from heldout.show.blocks import PROVENANCE, Section, Verbatim
 
     if not command:
@@ -369,9 +451,9 @@ def _choose_blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
 def _print_report(result: Result, outputs: Outputs) -> None:
     if outputs.layout == "weka":
         from heldout.results.evaluation import Evaluation
-        from heldout.results.validation import Validation, Validations
+        from heldout.results.validation import Validations
 
-        if isinstance(result, Evaluation | Validation | Validations):
+        if isinstance(result, Evaluation | Validations):
             from heldout.show.escape import visible
 
             with standard_output() as output:

@@ -9,6 +9,7 @@ import typer
 
 from heldout.cli.output import tell
 from heldout.errors import OptionError
+from heldout.extras import require_extra
 
 SERVER, LIMITS = "Server", "Limits"
 LOOPBACK = "127.0.0.1"
@@ -90,6 +91,7 @@ def serve(
       heldout serve --host 0.0.0.0 --port 8080 --max-upload 1GB
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     _check(port, timeout, workers)
+    require_extra("serve", "The local page", instead="heldout evaluate FILE --html report.html")
     from heldout.files.input_stream import existing_file
     from heldout.web.guard import is_loopback
     from heldout.web.limits import Limits, read_size, usual_memory, usual_workers

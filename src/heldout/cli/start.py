@@ -1,7 +1,8 @@
 """Where the command begins: Ctrl-C ends it quietly from the first moment on, and a limit of memory is kept to.
 
 Libraries that are refused memory end the process, and with words for those who wrote them. So a command that has a
-limit, by --memory-limit or by the system (ulimit -v), runs in a process of its own, and this one says how it ended.
+limit, by --memory-limit or by the system (ulimit -v), runs in a process of its own, and this one says how it ended. So
+does one that reads a file whose library asks for whatever memory a damaged file claims to need.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 # Tells a process that it is watched.
 WATCHED = "HELDOUT_WATCHED"
-# How a process ends that was refused memory, or whose library gave up: by a signal, with the status of a fault, or with
-# words of its own. OpenBLAS interrupts a process in which it can start no thread.
+# How a process ends that was refused memory, or whose library gave up: by a signal, with a status that only a watched
+# process has, or with words of its own. OpenBLAS interrupts a process in which it can start no thread.
 GIVEN_UP = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP, signal.SIGBUS)
 )
-FAULT = 70
+REFUSED = 71
 LAST_WORDS = (b"OpenBLAS", b"Traceback ", b"Fatal Python error")
 # The longest that is kept of its errors: some libraries say again and again that they were refused memory.
 MOST_SAID = 1_000_000
@@ -48,6 +49,8 @@ def main() -> None:
     elif allowed := allowed_by_system():
         few = ONE_THREAD if allowed < SMALL else {}
         sys.exit(run_watched(f"{allowed / 1e9:.3g} GB of address space", "allow more (ulimit -v)", few))
+    elif hasattr(os, "fork") and _reads_what_may_abort(sys.argv[1:]):
+        _be_forked()
     from heldout.cli.app import main as run
 
     if handler is signal.default_int_handler:
@@ -76,12 +79,50 @@ def allowed_by_system() -> int:
 def _be_watched() -> None:
     global watched  # noqa: PLW0603 - of the process, as its limit is
     watched = True
+    _end_with_parent()
+
+
+def _end_with_parent() -> None:
     if sys.platform == "linux":
         import ctypes
 
         # PR_SET_PDEATHSIG, prctl(2): it must not outlive the process that watches it.
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+def _reads_what_may_abort(words: Sequence[str]) -> bool:
+    # An option may have its value behind it, and a contestant its name before it.
+    named = [word.rpartition("=")[2] for word in words]
+    named = [word for word in named if word == "-" or (word and not word.startswith("-"))]
+    if not any("." in word or word == "-" or os.path.exists(word) for word in named):  # noqa: PTH110 - nothing is imported yet
+        return False
+    from heldout.files.formats import may_abort
+
+    return any(map(may_abort, named))
+
+
+def _be_forked() -> None:
+    """Go on in a process of its own, which costs little before anything is imported; this one waits for it."""
+    child = os.fork()
+    if not child:
+        _end_with_parent()
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: os.kill(child, number))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status in GIVEN_UP and not os.environ.get("HELDOUT_DEBUG"):
+        sys.stderr.write(
+            f"A library ended while heldout read its input ({signal.Signals(-status).name}).\n"
+            "Hint: a damaged file is the usual cause: write or copy it again; HELDOUT_DEBUG=1 shows what was said.\n"
+        )
+        sys.exit(2)
+    if status < 0:
+        # Whoever asks how this process ended is told how that one did.
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    sys.exit(status)
 
 
 def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = None) -> int:
@@ -100,7 +141,7 @@ def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = N
             for number, handler in before.items():
                 signal.signal(number, handler)
     given_up = (
-        status in GIVEN_UP or status == FAULT or (status in (1, 130) and any(word in said for word in LAST_WORDS))
+        status in GIVEN_UP or status == REFUSED or (status in (1, 130) and any(word in said for word in LAST_WORDS))
     )
     if not given_up or os.environ.get("HELDOUT_DEBUG"):
         sys.stderr.write(said.decode("utf-8", "replace"))

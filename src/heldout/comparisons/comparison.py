@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from heldout.arguments import listing
@@ -15,12 +14,15 @@ from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.optimal_ranges import OptimalRanges
 from heldout.comparisons.pair_test import Margin, OmnibusTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
-from heldout.errors import OptionError
+from heldout.errors import HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.files.ledger import EarlierUses
+from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
-from heldout.result import make_row
+from heldout.predictions.positive_class import fitted
+from heldout.result import Result, make_row
 from heldout.results.difference import PairTest
+from heldout.results.evaluation import Evaluation
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
 
@@ -149,6 +151,7 @@ class Comparison(Reviewed):
     pairs. `met` is what they have in common, `asked` the method that was named and `known` what was measured of it.
     Of the notes, `own` are about one of them each, with its name, and `shared` about how they meet. `best` says which
     may be the best, where all pairs of three or more were compared, and `earlier` what a ledger says of the cases.
+    `judged` are the evaluations of the classifiers, where there are any.
     """
 
     schema: ClassVar[str] = "heldout/comparison@1"
@@ -176,11 +179,12 @@ class Comparison(Reviewed):
     asked: str = ""
     known: tuple[Known, ...] = ()
     sides: tuple[Side, ...] = field(default=(), repr=False)
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     own: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     shared: tuple[str, ...] = field(default=(), repr=False)
     best: Best | None = None
     earlier: EarlierUses | None = field(default=None, repr=False)
+    judged: tuple[Evaluation, ...] = field(default=(), repr=False, compare=False)
 
     def _parts(self) -> tuple[Best, ...]:
         return () if self.best is None else (self.best,)
@@ -216,6 +220,40 @@ class Comparison(Reviewed):
             hint=f"there are: {listing(f'{p.a} with {p.b} by {p.name}' for p in self.pairs)}.",
         )
 
+    def models(self) -> ModelTable:
+        """Models × measures: each value with its interval, and which may be the best: the table of a paper."""
+        keys = dict.fromkeys((pair.measure, pair.class_, pair.average) for pair in self.pairs)
+        estimates = tuple(tuple(self._estimate(at, *key) for key in keys) for at in range(len(self.names)))
+        return ModelTable(self.names, estimates, tuple(self._mark(key) for key in keys), self.setting, self.level)
+
+    def _estimate(self, at: int, measure: str, class_: Label | None, average: str | None) -> Estimate:
+        """The value of one classifier with its own interval; as it was compared, where it has none."""
+        if self.judged:
+            own = self.judged[at]
+            known = None if class_ is None else fitted([class_], own.labels)[0]
+            try:
+                found = own.get(measure, class_=known, average=average)  # type: ignore[arg-type]
+                if found.level != self.level:
+                    found = own.interval(found.name, level=self.level)
+            except HeldoutError:
+                pass
+            else:
+                return replace(found, class_=class_)
+        name = self.names[at]
+        pairs = [p for p in self.pairs if (p.measure, p.class_, p.average) == (measure, class_, average)]
+        values = (value for p in pairs for who, value in ((p.a, p.value_a), (p.b, p.value_b)) if who == name)
+        nan = math.nan
+        return Estimate(measure, class_, average, next(values, nan), nan, nan, self.level, "", pairs[0].tested.n)
+
+    def _mark(self, key: tuple[str, Label | None, str | None]) -> frozenset[str]:
+        """The names of those that may be the best by a measure; none where nobody is ruled out."""
+        if self.best is not None:
+            by = next((by for by in self.best.measures if (by.measure, by.class_, by.average) == key), None)
+            return frozenset(by.may_be_best) if by is not None and by.not_best else frozenset()
+        pairs = [p for p in self.pairs if (p.measure, p.class_, p.average) == key]
+        told = pairs[0] if len(pairs) == 1 and pairs[0].better in ("a", "b") and len(self.names) == 2 else None
+        return frozenset() if told is None else frozenset([told.a if told.better == "a" else told.b])
+
     def roc(self, a: str | None = None, b: str | None = None) -> RocComparison:
         """ROC curve against ROC curve: where one is above, where they cross, and how sure that is."""
         return self._like(self._curves().pair(a or self.names[0], b or self.names[1]))
@@ -228,10 +266,6 @@ class Comparison(Reviewed):
     def chart_kinds(self) -> tuple[str, ...]:
         """The differences, and the ROC curves where there are scores of the same cases."""
         return tuple(self._charts) if self.curves is not None else ("differences",)
-
-    def save(self, path: str | Path) -> Path:
-        """Draw the ROC curves into a file, as its ending says: svg, png, html or json."""
-        return self.roc().save(path) if len(self.names) == 2 else self.optimal_ranges().save(path)
 
     def _curves(self) -> Curves:
         if self.curves is None:
@@ -278,6 +312,39 @@ class Comparison(Reviewed):
     def full_blocks(self) -> list[Block]:
         """The report with every figure of every test."""
         return self._render("full")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelTable(Result):
+    """Models × measures, each value with its interval; `marked` are the models that may be the best by each measure.
+
+    Nobody is marked by a measure that rules nobody out.
+    """
+
+    schema: ClassVar[str] = "heldout/models@1"
+    rows_name: ClassVar[str] = "models"
+    _rendered_by: ClassVar[str] = "heldout.report.comparison:render_models"
+
+    names: tuple[str, ...]
+    estimates: tuple[tuple[Estimate, ...], ...]
+    marked: tuple[frozenset[str], ...]
+    setting: str
+    level: float
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per model and measure."""
+        return [
+            {**e.rows()[0], "model": name, "may_be_best": name in best if best else None}
+            for name, line in zip(self.names, self.estimates, strict=True)
+            for e, best in zip(line, self.marked, strict=True)
+        ]
+
+    def facts(self) -> dict[str, object]:
+        """What stands beside the rows."""
+        return {"setting": self.setting, "level": self.level}
 
 
 def _same(pair: Pair, measure: str) -> bool:

@@ -37,17 +37,27 @@ from heldout.comparisons.paired_influence import (
     count_influence,
     join_influences,
 )
-from heldout.comparisons.paired_scores import AREAS, compare_scores, score_influence
+from heldout.comparisons.paired_scores import (
+    AREAS,
+    ENOUGH_POSITIVES,
+    MOST_RESAMPLED,
+    compare_scores,
+    score_influence,
+)
 from heldout.comparisons.roc_pair import CurveOrder, RocComparison, compare_roc
+from heldout.comparisons.score_resampling import compare_functions
 from heldout.curves.roc import roc
 from heldout.engines.lazy.pairs import LazyCases
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
+from heldout.intervals.case_bootstrap import CaseValues
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage, area_influence
-from heldout.measures.catalogue import find, headline, read_quantity
+from heldout.measures.catalogue import find, headline, is_imbalanced, read_quantity
 from heldout.measures.quantity import Quantity
+from heldout.measures.ranking import average_precision
+from heldout.measures.tables import accuracy
 from heldout.predictions.alignment import Paired
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
@@ -159,6 +169,8 @@ class PairingDesign(ABC):
     setting: ClassVar[Setting]
     # Whether another level is tested without reading the data once more.
     in_memory: ClassVar[bool] = True
+    # Whether the rows of the same cases are at hand, which functions of the cases need.
+    has_rows: ClassVar[bool] = False
 
     by_name: Mapping[str, Evaluation]
 
@@ -232,11 +244,19 @@ class PairingDesign(ABC):
         return labels
 
     def quantities(self, wanted: Sequence[str] | None) -> list[Quantity]:
-        """What is compared: accuracy, F1, and, with scores, the ROC area and the Brier score, unless named."""
+        """What is compared unless named: accuracy, F1, and with scores the ROC area and the Brier score.
+
+        With rare positives average precision leads, and accuracy, which is high whatever a classifier does, ends.
+        """
         first = self.evaluations[0]
         names = list(wanted) if wanted is not None else self._default_measures(first)
         quantities = [read_quantity(name, self.labels, costs=first.costs).resolve(first.positive) for name in names]
         for quantity in quantities:
+            if quantity.is_of_cases and not self.has_rows:
+                raise OptionError(
+                    f"{quantity.bound.name} is a function of the cases, and is compared on the same cases in memory.",
+                    hint="give the predictions of the same cases, or declare a formula with heldout.measure.",
+                )
             if quantity.is_score:
                 self._check_positive()
             if quantity.is_score and not self.scored:
@@ -272,16 +292,39 @@ class PairingDesign(ABC):
                 names.append(f"{bound.name}[{first.positive}]" if first.positive is not None else f"macro {bound.name}")
             elif measure.scope == "table":
                 names += [bound.name] if measure.kind != "cost" or first.costs is not None else []
+            elif measure.scope == "cases":
+                names += [bound.name] if self.has_rows and ("score" not in measure.cells or self.scored) else []
             elif one_score and (likely or measure.scope == "ranking"):
                 names.append(bound.name)
-        return names
+        if not self._has_rare_positives(first):
+            return names
+        leading = [average_precision.name] if one_score and self.compares_precision else []
+        return [*leading, *(name for name in names if name != accuracy.name), accuracy.name]
+
+    @property
+    def compares_precision(self) -> bool:
+        """Whether average precisions can be compared here without much ado."""
+        return False
+
+    def _has_rare_positives(self, evaluation: Evaluation) -> bool:
+        confusion, positive = evaluation.confusion, evaluation.positive
+        if positive is None or confusion.n_classes != 2:
+            return False
+        cases = float(confusion.truth_totals[confusion.index(positive)])
+        return is_imbalanced(cases, float(confusion.n))
 
     def value(self, index: int, quantity: Quantity) -> float:
         """The value of one contestant."""
         own = self.evaluations[index]
+        if quantity.is_of_cases:
+            return own.case_estimator.value(quantity)
         if quantity.is_score:
             return float("nan") if own.scores is None else own.scores.value(translate_class(quantity, own.labels))
         return compute_value(self.confusion(index), quantity)
+
+    def values_together(self, indices: Sequence[int], quantity: Quantity) -> list[float]:
+        """The values of some contestants, each on what all of them have; over splits, those where all are defined."""
+        return [self.value(index, quantity) for index in indices]
 
     def confusion(self, index: int) -> Confusion:
         """The confusion matrix of one contestant, in the labels of all."""
@@ -310,12 +353,12 @@ class PairingDesign(ABC):
         same_n = len({e.confusion.n for e in self.evaluations}) == 1 and not self.by_split
         measure = "total_cost" if same_n else "expected_cost"
         cost = None if costs is None else Quantity(find(measure, costs=costs))
-        accuracy = Quantity(find("accuracy"))
+        share_right = Quantity(find(accuracy.name))
         return tuple(
             Side(
                 name,
                 tuple(zip(self.labels, self.confusion(index).truth_totals.tolist(), strict=True)),
-                self.value(index, accuracy),
+                self.value(index, share_right),
                 math.nan if cost is None else self._cost(index, cost),
             )
             for index, name in enumerate(self.names)
@@ -382,6 +425,8 @@ class SharedCases(PairingDesign):
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants on their common cases."""
         refuse_rope(options)
+        if quantity.is_of_cases:
+            return self._test_functions(a, b, quantity, options)
         if quantity.is_score:
             return self._test_scores(a, b, quantity, options)
         costs = quantity.bound.costs
@@ -396,6 +441,10 @@ class SharedCases(PairingDesign):
             self.counts(a, b), quantity, method=options.method, level=options.level, seed=options.seed,
             replicates=options.count_replicates,
         )  # fmt: skip
+
+    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference by one's own function of the cases; only rows in memory have it."""
+        raise NotImplementedError
 
     @abstractmethod
     def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
@@ -440,12 +489,20 @@ class SharedCases(PairingDesign):
 class PairedCases(SharedCases):
     """All contestants judged the same cases, and the rows are in memory."""
 
+    has_rows: ClassVar[bool] = True
+
     paired: Paired = field(kw_only=True)
 
     @property
     def cases(self) -> Paired:
         """The matched cases."""
         return self.paired
+
+    @property
+    def compares_precision(self) -> bool:
+        """Unless resampling so many cases would take long, and so few positives allow nothing else."""
+        positives = int(np.bincount(self.paired.truth, minlength=2).min())
+        return self._dependent or self.paired.n <= MOST_RESAMPLED or positives >= ENOUGH_POSITIVES
 
     def _count(self, a: int, b: int) -> PairCounts:
         cases = self.paired
@@ -493,8 +550,20 @@ class PairedCases(SharedCases):
         known = [side for side in sides if side is not None and not math.isnan(side[0])]
         return join_influences(known, self._units) if len(known) == len(sides) else None
 
+    def _case_values(self, index: int) -> CaseValues:
+        """What functions of the cases take of one contestant, in the order of the cases."""
+        return CaseValues.of(self._predictions(index).part(self.paired.rows[index]))
+
+    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        return compare_functions(
+            self._case_values(a), self._case_values(b), quantity.bound, method=options.method, level=options.level,
+            seed=options.seed, replicates=options.count_replicates,
+        )  # fmt: skip
+
     def _influence(self, index: int, quantity: Quantity) -> tuple[float, Floats] | None:
         """The value of one contestant and the influence of every case on it; None where that is not known."""
+        if quantity.is_of_cases:
+            return None
         units, cases = self._units, self.paired
         if not quantity.is_score:
             return count_influence(cases.predicted[index], units, cases.labels, quantity)
@@ -622,7 +691,7 @@ class PairedRocCurves(Curves):
         if self.design.weights() is not None:
             raise OptionError(
                 "ROC curves are compared without weights, and the cases have some.",
-                hint="leave out weight, or compare the areas (measure='roc_auc'), which know of weights.",
+                hint="leave out weight, or compare the areas (measures='roc_auc'), which know of weights.",
             )
         truth, label = self.design.positives()
         scores_a, scores_b = (self.design.scores_in_order(index) for index in indices)

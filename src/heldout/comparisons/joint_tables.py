@@ -24,7 +24,7 @@ from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.draws import CELL_PRIOR, TABLE_PRIOR, posterior_draws
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
-from heldout.measures.cells import AGGREGATES, Margins, TableBatch, class_cells
+from heldout.measures.cells import AGGREGATES, GAPS, WHOLE_TABLE, Margins, TableBatch, class_cells
 from heldout.measures.quantity import Bound, Quantity, averaged_tables, micro_cells
 
 Draw = Callable[[int], Floats]
@@ -155,12 +155,16 @@ class PairedQuantity:
 
     def _table_value(self, drawn: Floats, margins: Margins, truth: Codes, answer: Codes) -> Floats:
         named: dict[str, Any] = {}
-        powers = {"linear_gap": 1, "quadratic_gap": 2}
         for name in self.bound.measure.cells:
             if name == "cost" and self.bound.costs is not None:
                 named[name] = drawn @ self.bound.costs[truth, answer]
-            elif name in powers:
-                named[name] = drawn @ (np.abs(truth - answer).astype(np.float64) ** powers[name])
+            elif name in GAPS:
+                named[name] = drawn @ (np.abs(truth - answer).astype(np.float64) ** GAPS[name])
+            elif name == WHOLE_TABLE:
+                tables = np.zeros((len(drawn), margins.k, margins.k))
+                for at, cell in enumerate(zip(truth.tolist(), answer.tolist(), strict=True)):
+                    tables[:, *cell] += drawn[:, at]
+                named[name] = tables
             else:
                 named[name] = AGGREGATES[name].value(margins)
         return np.asarray(self.bound.value(named))
@@ -195,8 +199,8 @@ def make_paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantit
     measure = quantity.bound.measure
     if measure.scope not in ("class", "table"):
         raise OptionError(
-            f"{measure.name} is a measure of scores, and only answers were counted.",
-            hint="compare the scores of the two, or ask for a measure of answers such as accuracy.",
+            f"{measure.name} is a measure of scores, and only predictions were counted.",
+            hint="compare the scores of the two, or ask for a measure of predictions such as accuracy.",
         )
     asked = quantity.resolve(None)
     bound, factor, strict = asked.bound, 1.0, False
@@ -321,7 +325,7 @@ def _with_prior(seen: PairedQuantity, rng: np.random.Generator) -> tuple[JointCe
 
 
 def bootstrap_differences(seen: PairedQuantity, replicates: int, seed: int) -> Floats:
-    """A − B on tables of cases drawn with replacement, each case with both of its answers."""
+    """A − B on tables of cases drawn with replacement, each case with both of its predictions."""
     rng = np.random.default_rng([seed, 22])
     counts = seen.counts
     if replicates * len(counts) <= EXACT_NUMBERS:

@@ -61,7 +61,7 @@ NO_ROWS = "read the rows into memory (engine='memory', --engine memory; a frame:
 MOST_COLUMNS = 50
 # Ibis tables that belong to one connection; those in memory go with any.
 OF_A_CONNECTION = ("DatabaseTable", "SQLQueryResult")
-WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss (measure=, --measure) by their usual methods"
+WITHOUT_ROWS = "compare by roc_auc, gini, brier or log_loss (measures=, --measure) by their usual methods"
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +176,7 @@ class LazyRocCurves(Curves):
         """Refused: how sure a crossing of two curves is takes resampled rows."""
         raise OptionError(
             f"How {a} and {b} cross is judged by resampling the rows, and these were counted where they are.",
-            hint="compare the areas (measure='roc_auc', --measure roc_auc), draw the curve of each by evaluate(), or "
+            hint="compare the areas (measures='roc_auc', --measure roc_auc), draw the curve of each by evaluate(), or "
             f"{NO_ROWS}.",
         )
 
@@ -267,7 +267,7 @@ def _score_columns(name: str, contestant: LazyContestant, columns: str) -> tuple
     owners = {class_of(column, labels): column for column in columns.split(", ") if column in contestant.names}
     if len(labels) > MOST_COLUMNS or not all(label in owners for label in labels):
         raise OptionError(
-            f"The answers of {name} are the classes with the highest score, and comparing them needs the rows.",
+            f"The predictions of {name} are the classes with the highest score, and comparing them needs the rows.",
             hint=f"name a column with the predicted class (predicted=, --predicted), or {NO_ROWS}.",
         )
     return tuple(owners[label] for label in labels)

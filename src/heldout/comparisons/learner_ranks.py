@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from heldout.arguments import check_level, closest
+from heldout.arguments import check_level, closest, listing
 from heldout.arrays import Floats
 from heldout.atomic_write import write_whole
 from heldout.comparisons.corrections import CORRECTIONS, FOR_A_CONTROL, adjust_p_values, find_correction
@@ -90,6 +90,32 @@ class LearnerRanks(Result):
     critical_difference: float
     control: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The learners, as a comparison calls them."""
+        return self.table.learners
+
+    def __iter__(self) -> Iterator[RankPair]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def get(self, a: str, b: str) -> RankPair:
+        """The comparison of two learners."""
+        for pair in self.pairs:
+            if (pair.a, pair.b) == (a, b):
+                return pair
+        raise OptionError(
+            f"There is no comparison of {a!r} with {b!r}.",
+            hint=f"there are: {listing(f'{pair.a} with {pair.b}' for pair in self.pairs)}.",
+        )
+
+    @property
+    def p(self) -> float:
+        """The p-value of the test of all learners at once."""
+        return self.tests[0].p
 
     @property
     def average_ranks(self) -> dict[str, float]:
@@ -191,18 +217,16 @@ class LearnerRanks(Result):
             "notes": list(self.notes),
         }
 
+    def _write_chart(self, path: Path, kind: str | None) -> Path:
+        """The diagram also for LaTeX, as TikZ."""
+        if path.suffix.lower() == ".tex":
+            return write_whole(path, self.to_tikz().encode("utf-8", "backslashreplace"))
+        return super()._write_chart(path, kind)
+
     def to_tikz(self) -> str:
         """The same diagram for LaTeX, which needs the package tikz."""
         text: str = bound_late(self._tikz_by)(self)
         return text
-
-    def save(self, path: str | Path) -> Path:
-        """Write the diagram to a file, as its ending says: svg, png, html, json (Vega-Lite) or tex (TikZ)."""
-        if Path(path).suffix.lower() == ".tex":
-            return write_whole(path, self.to_tikz().encode("utf-8", "backslashreplace"))
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
 
 
 def _short(name: str) -> str:

@@ -197,7 +197,7 @@ def _resolve_table(right: ArrayLike, counts: ArrayLike | None) -> tuple[NDArray[
     if not np.isin(table, (0, 1)).all():
         raise ValuesError(
             "Cochran's Q takes right and wrong, 1 and 0, and there are other values in the table.",
-            hint="compare the answers with the truth first.",
+            hint="compare the predictions with the truth first.",
         )
     whole = table.astype(np.int64)
     if counts is None:
@@ -220,10 +220,10 @@ def compare_all_accuracies(right: ArrayLike, counts: ArrayLike | None = None, *,
 
     >>> result = compare_all_accuracies([[1, 1, 0]] * 20 + [[1, 0, 0]] * 10 + [[0, 1, 1]] * 5)
     >>> result.statistic, result.about
-    (30.0, 'right and wrong answers (accuracy)')
+    (30.0, 'right and wrong predictions (accuracy)')
     """
     test = cochran_q(right, counts, level=level)
     return OmnibusTest(
         test.difference, test.low, test.high, level, test.method, test.p, test.n, test.statistic, test.df,
-        test.effect, test.effect_name, test.undefined, test.note, about="right and wrong answers (accuracy)",
+        test.effect, test.effect_name, test.undefined, test.note, about="right and wrong predictions (accuracy)",
     )  # fmt: skip

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,7 +102,7 @@ class OptimalRanges(Result):
             if part.model in self.names
         ]
         if not words:
-            return "No model beats always giving the same answer, whatever the costs."
+            return "No model beats always giving the same prediction, whatever the costs."
         never = f" Nowhere: {listing(self.never)}." if self.never else ""
         return f"Cheapest is {', '.join(words)}.{never}"
 
@@ -168,12 +167,6 @@ class OptimalRanges(Result):
             Note("The cost ratio is what a miss costs, in false alarms."),
             Note(OPTIMISTIC),
         ]
-
-    def save(self, path: str | Path) -> Path:
-        """Write the curves and their joint hull to a file, as its ending says: svg, png, html or json (Vega-Lite)."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
 
 
 def probability_cost(cost_ratio: float, prevalence: float) -> float:

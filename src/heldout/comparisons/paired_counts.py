@@ -1,4 +1,4 @@
-"""Two classifiers on the same cases: the difference of any measure of counted answers, with interval and test."""
+"""Two classifiers on the same cases: the difference of any measure of counted predictions, with interval and test."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from heldout.intervals.score_limits import paired_difference_limits
 from heldout.measures.quantity import Quantity
 from heldout.results.difference import PairTest
 
-SAME_ANSWERS = "the two give the same answer to every case"
+SAME_ANSWERS = "the two give the same prediction for every case"
 ALIKE = "every case that counts differs in the same way, so the standard error is zero and says nothing"
 # With 4 cases to a class the macro F1 of two equal classifiers was told apart .10 to .17 of the time, with 10 cases to
 # a class .06 to .08; a permutation keeps its level whatever the sizes.
@@ -79,14 +79,14 @@ DIRICHLET = register_procedure(
 BOOTSTRAP = register_procedure(
     "bootstrap",
     "same cases",
-    "Percentiles of tables of cases drawn with replacement, each case with both of its answers.",
+    "Percentiles of tables of cases drawn with replacement, each case with both of its predictions.",
     "Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13",
     "holds the difference .5 to .8 of the time near a bound or with few cases that tell the two apart",
 )
 PERMUTATION = register_procedure(
     "permutation",
     "same cases",
-    "Swaps the two answers of each case by a coin: how often is the difference as large? Interval of the default.",
+    "Swaps the two predictions of each case by a coin: how often is the difference as large? Interval of the default.",
     "Edgington & Onghena (2007), Randomization Tests; Yeh (2000), Coling, 947-953",
 )
 OF_SHARES = (*TESTS, TANGO.name, NEWCOMBE.name)
@@ -210,7 +210,7 @@ def _fitting(method: str, task: _Task) -> str:
     name = find_procedure(method, "same cases").name
     fitting = [*(OF_SHARES if task.shares is not None else ()), *OF_ANY]
     if name not in fitting:
-        why = "is for shares of the same cases" if name in OF_SHARES else "does not work on counted answers"
+        why = "is for shares of the same cases" if name in OF_SHARES else "does not work on counted predictions"
         raise OptionError(
             f"The method {name!r} {why}, and {task.seen.name} was asked for.",
             hint=f"use one of: {listing(fitting, most=20)}.",

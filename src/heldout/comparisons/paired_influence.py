@@ -38,7 +38,7 @@ INFLUENCE_T = register_procedure(
     "Cases with groups or weights: t of the influences on the difference, summed by group; default for counts there.",
     "Liang & Zeger (1986); MacKinnon, Nielsen & Webb (2023); Imbens & Kolesár (2016)",
 )
-SAME_ANSWERS = "the two give the same answer to every case"
+SAME_ANSWERS = "the two give the same prediction for every case"
 NO_SPREAD = "no group or case moves the difference, so the interval is what Wilson's allows for changes not yet seen"
 ONE_UNIT = "One case or group has no variance, so there is no test."
 

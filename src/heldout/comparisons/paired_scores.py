@@ -108,6 +108,10 @@ def list_score_methods(bound: Bound, setting: Setting = "same cases") -> tuple[s
     return tuple(procedure.name for procedure in (*closed, UNPAIRED_BOOTSTRAP))
 
 
+# More cases than this take seconds to resample, and with enough positives the influences of the cases do as well.
+MOST_RESAMPLED, ENOUGH_POSITIVES = 10_000, 200
+
+
 def compare_scores(
     scores_a: ArrayLike,
     scores_b: ArrayLike,
@@ -136,8 +140,9 @@ def compare_scores(
     a, b, classes = _aligned(scores_a, scores_b, truth, bound)
     _check_units(len(classes), groups, weight)
     dependent = groups is not None or weight is not None
-    if method is None and dependent and bound.measure.name == average_precision.name:
-        method = INFLUENCE_T.name
+    if method is None and bound.measure.name == average_precision.name:
+        many = len(classes) > MOST_RESAMPLED and int(np.count_nonzero(classes)) >= ENOUGH_POSITIVES
+        method = INFLUENCE_T.name if dependent or many else None
     name = choose_score_method(bound, method, "same cases", replicates)
     if name == INFLUENCE_T.name:
         units = CaseUnits(classes.astype(np.int64), weight, groups)

@@ -125,7 +125,7 @@ class Recalibration(Result):
     notes: tuple[str, ...] = ()
 
     @property
-    def sentence(self) -> str:
+    def verdict(self) -> str:
         """The answer in one sentence."""
         if self.recommended is None:
             tried = len({one.calibrator for one in self.changes})
@@ -158,7 +158,7 @@ class Recalibration(Result):
 
     def facts(self) -> dict[str, object]:
         """What is recommended, and how the calibrators were fitted."""
-        own = {"recommended": self.recommended, "sentence": self.sentence, "n": self.n, "folds": self.folds}
+        own = {"recommended": self.recommended, "verdict": self.verdict, "n": self.n, "folds": self.folds}
         return {**own, "seed": self.seed, "groups": self.groups, "notes": [UNCHANGED, *self.notes]}
 
     def blocks(self) -> list[Block]:
@@ -175,7 +175,7 @@ class Recalibration(Result):
             "Recalibration", f"{count(self.n)} cases{whole}; fitted on {self.folds - 1} of {self.folds} folds"
         )
         said = (UNCHANGED, "calibration errors are above 0 by chance, so their differences have no interval")
-        return [title, Prose(self.sentence), Table(columns, tuple(rows)), *map(Note, (*said, *self.notes))]
+        return [title, Prose(self.verdict), Table(columns, tuple(rows)), *map(Note, (*said, *self.notes))]
 
 
 def compare_calibrators(

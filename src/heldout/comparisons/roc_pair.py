@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -344,12 +343,6 @@ class RocComparison(Result):
             cells: list[Cell] = [Number(float(column[at])) for column in (self.fpr, *self.tpr, self.difference)]
             rows.append((*cells, Range(float(self.low[at]), float(self.high[at]))))
         return Table(heads, tuple(rows), "Difference of the true positive rates")
-
-    def save(self, path: str | Path, *, difference: bool = False) -> Path:
-        """Write the chart of both curves, or with `difference` of their difference, to a file, as its ending says."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw("difference" if difference else "roc"), path)
 
 
 def compare_roc(

@@ -7,6 +7,7 @@ Tibshirani (1993), An Introduction to the Bootstrap.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,18 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import ROUNDING, register_procedure
+from heldout.comparisons.pair_test import ROUNDING, find_procedure, register_procedure, tail_note, tail_p
 from heldout.comparisons.paired_losses import case_losses
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.losses import LOSSES
+from heldout.intervals.case_bootstrap import CaseValues, describe_lost, limits_of_draws, redraw
 from heldout.intervals.draws import order_limits
 from heldout.measures.catalogue import CATALOGUE
 from heldout.measures.quantity import Bound, divide
 from heldout.measures.ranking import follows_prevalence
 from heldout.measures.ranking_batch import RankingBatch
+from heldout.results.difference import PairTest
 
 Scorer = Callable[[NDArray[Any]], Floats]
 
@@ -40,7 +43,7 @@ PAIRED_BOOTSTRAP = register_procedure(
 PAIRED_PERMUTATION = register_procedure(
     "paired-permutation",
     "same cases",
-    "Any measure of scores: the two models' answers change places in each case with chance one half.",
+    "Any measure of scores: the two models' predictions change places in each case with chance one half.",
     "Venkatraman & Begg (1996), A distribution-free procedure for comparing ROC curves from a paired experiment",
     "Its null is that the models are exchangeable in every case, which is more than that the measure is the same.",
 )
@@ -139,7 +142,7 @@ def swapped_score_differences(
     seed: int = 0,
     groups: NDArray[Any] | None = None,
 ) -> Floats:
-    """A − B after the two models' answers change places in about half of the cases (or of the groups).
+    """A − B after the two models' predictions change places in about half of the cases (or of the groups).
 
     Measures of a ranking do not know the scale of the scores, and two models need not share one: their scores become
     ranks within the model first, as in Venkatraman and Begg, whose ties after the exchange we leave tied. Measures of
@@ -348,3 +351,38 @@ def rank_model(scores: NDArray[Any], truth: NDArray[Any], groups: NDArray[Any] |
         return rank(scores, truth)
     keys, code = np.unique(groups, return_inverse=True)
     return rank(scores, truth, group=(code, keys))
+
+
+def compare_functions(
+    a: CaseValues,
+    b: CaseValues,
+    bound: Bound,
+    *,
+    method: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    replicates: int = 2000,
+) -> PairTest:
+    """A − B by one's own function of the cases: the same cases, or groups of them, are drawn for both.
+
+    The cases of both stand in the same order.
+    """
+    if method is not None and find_procedure(method, "same cases") is not PAIRED_BOOTSTRAP:
+        raise OptionError(
+            f"The method {method!r} does not apply to {bound.name}.", hint=f"use {PAIRED_BOOTSTRAP.name!r}."
+        )
+    difference = a.value(bound) - b.value(bound)
+    cases = len(a.truth)
+    if math.isnan(difference):
+        undefined = bound.undefined
+        return PairTest(
+            math.nan, math.nan, math.nan, level, PAIRED_BOOTSTRAP.name, math.nan, cases, undefined=undefined
+        )
+    drawn = redraw(a, bound, seed, replicates) - redraw(b, bound, seed, replicates)
+    low, high = limits_of_draws(drawn, level)
+    known = drawn[~np.isnan(drawn)]
+    p = math.nan if math.isnan(low) else 1.0 if not difference and not known.any() else tail_p(known)
+    note = "; ".join(filter(None, (describe_lost(drawn), "" if math.isnan(low) else tail_note(known))))
+    return PairTest(
+        difference, min(low, difference), max(high, difference), level, PAIRED_BOOTSTRAP.name, p, cases, note=note
+    )

@@ -295,7 +295,7 @@ def _must_fit(name: str, sides: list[_Side], quantity: Quantity) -> None:
         )
     if name not in (*OF_SHARES, DIRICHLET.name):
         raise OptionError(
-            f"The method {name!r} does not work on counted answers.",
+            f"The method {name!r} does not work on counted predictions.",
             hint=f"use one of: {listing([*OF_SHARES, DIRICHLET.name])}.",
         )
     if name == FISHER.name and any(side.confusion.weighted for side in sides):

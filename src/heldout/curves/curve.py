@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -172,7 +171,6 @@ class Curve(Result):
             **({"between": self.between} if self.between else {}),
         }  # fmt: skip
 
-    @property
     def summary(self) -> str:
         """The size of the evidence, and the area where there is one, in a few words."""
         words = f"{count(self.n_positive)} {self.outcomes[0]}, {count(self.n_negative)} {self.outcomes[1]}"
@@ -184,7 +182,7 @@ class Curve(Result):
 
     def blocks(self) -> list[Block]:
         """The area and a selection of the points."""
-        blocks: list[Block] = [Title(self.title, self.summary)]
+        blocks: list[Block] = [Title(self.title, self.summary())]
         if self.undefined:
             return [*blocks, Note(f"undefined: {self.undefined}")]
         blocks.append(self._table())
@@ -239,12 +237,6 @@ class Curve(Result):
             super(Curve, self)._draw(kind)
         chart: Chart = bound_late(self._drawn_by)(self, **options)
         return chart
-
-    def save(self, path: str | Path) -> Path:
-        """Write the chart to a file, as its ending says: svg, png, html (works offline) or json (Vega-Lite)."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
 
 
 # The hint where a curve cannot be drawn.

@@ -317,7 +317,8 @@ def _table(short: Curve) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]
 
 
 def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
-    sentences = [f"{curve.summary[:1].upper()}{curve.summary[1:]}."]
+    said = curve.summary()
+    sentences = [f"{said[:1].upper()}{said[1:]}."]
     if curve.band is not None:
         shape = "Bars" if find_kind(curve).marks == "dots" else "Band"
         reach = "at each place" if curve.band.kind == "pointwise" else "everywhere at once"
@@ -334,7 +335,7 @@ def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
 
 def _describe(curve: Curve) -> str:
     """What the chart shows, for those who cannot see it."""
-    words = f"{curve.title}: {curve.y_scale.title} against {curve.x_scale.title}. {curve.summary}."
+    words = f"{curve.title}: {curve.y_scale.title} against {curve.x_scale.title}. {curve.summary()}."
     if curve.undefined or not np.isfinite(curve.y).any():
         return f"{words} Undefined: {curve.undefined or 'no point has a value'}."
     known = curve.x[np.isfinite(curve.x) & np.isfinite(curve.y)]

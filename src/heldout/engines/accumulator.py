@@ -19,12 +19,20 @@ from heldout.evidence import Confusion, Label, join_labels, sort_labels
 from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import load, save
-from heldout.predictions.case_values import ask_for_positive, may_be_score, raw_scores, weighted_rows, weights
+from heldout.predictions.case_values import (
+    ask_for_positive,
+    may_be_score,
+    raw_scores,
+    take_as_scores,
+    weighted_rows,
+    weights,
+)
 from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
 from heldout.predictions.slice_plans import name_slices, slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
 from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word
+from heldout.synonyms import takes_synonyms
 
 
 @dataclass(frozen=True)
@@ -196,21 +204,34 @@ MOST_WAITING = 1 << 21
 class Evidence:
     """What is counted of cases that come in batches; merged with +, saved to a small file, and evaluated like rows.
 
-    `labels` names the classes where not every batch shows them all, `positive` the class that scores speak for, and
-    `threshold` the score from which on it is predicted. Without them the first batches tell. Labels that come later
-    join; rows that lack a value are refused, or left out and counted (`missing="drop"`).
+    What is not named the first batches tell. Labels that come later join.
 
     Memory is bounded however many cases come, with one exception: with `group` there is an entry for every group and
     cell of the confusion matrix, and with scores for every group, class and bin of scores, which of scores that hardly
     repeat is nearly one for each case (about 200 bytes). Round the scores, to three digits say, to keep few.
 
+    Parameters
+    ----------
+    labels : sequence of labels, optional
+        The classes, where not every batch shows them all.
+    positive : label, optional
+        The class that scores speak for.
+    threshold : float, optional
+        The score from which on the positive class is predicted.
+    missing : {"refuse", "drop"}
+        What to do with rows that lack a value: refuse them, or leave them out and count them.
+
+    Examples
+    --------
     >>> seen = Evidence()
     >>> for truth, predicted in [([0, 1], [0, 0]), ([1, 2], [1, 2])]:
     ...     seen = seen.update(truth, predicted)
     >>> seen.n, seen.matrix.tolist()
     (4, [[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+
     """
 
+    @takes_synonyms
     def __init__(
         self,
         labels: Sequence[Label] | None = None,
@@ -248,6 +269,7 @@ class Evidence:
         evidence._grown = BufferedCounts.of(counted)
         return evidence
 
+    @takes_synonyms
     def update(
         self,
         data: Any = None,
@@ -262,10 +284,33 @@ class Evidence:
     ) -> Evidence:
         """Count one more batch, given as `evaluate` takes it; after an error everything is as it was before.
 
+        Parameters
+        ----------
+        data : array or data frame
+            The true classes, one per case; or a data frame whose columns are then named.
+        predicted : array or column name, optional
+            The predicted classes. Fractions, or a table with a column for each class, are taken as scores.
+        truth : array or column name, optional
+            The true classes, where they are not the first argument.
+        score : array, table or column names, optional
+            A score or probability of the positive class for each case, or one for each case and class.
+        weight : array or column name, optional
+            How much each case counts.
+        group : array or column name, optional
+            Which cases belong together, such as those of one patient.
+        fold : array or column name, optional
+            Which model of a resampling plan made each prediction.
+        slices : column names or dictionary of arrays, optional
+            What divides the cases.
+
+        Examples
+        --------
         >>> Evidence().update([0, 1, 1], score=[0.2, 0.9, 0.4]).matrix
         array([[1, 0],
                [1, 1]])
+
         """
+        predicted, score, _ = take_as_scores(predicted, score)
         checked_threshold(self._threshold, predicted)
         if isinstance(slices, str) and slices == "all":
             raise OptionError(

@@ -240,5 +240,5 @@ def _aggregated(
 ) -> tuple[Counted, Source]:
     from heldout.engines.lazy.engine import count_lazy
 
-    with engine_errors(name):
+    with engine_errors(name, polars=frame.implementation.is_polars()):
         return count_lazy(frame, name, roles, asked, tolerance=where.tolerance, passes=where.passes, **opened)

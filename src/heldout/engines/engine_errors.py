@@ -6,9 +6,10 @@ import logging
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from heldout.errors import HeldoutError
+from heldout.files.rust_panics import is_panic, without_panics
 
 # Packages whose errors are those of an engine, or through whose code an error of one of its tasks has come.
 _PACKAGES = {
@@ -81,11 +82,11 @@ _OTHERWISE = (
 
 
 @contextmanager
-def engine_errors(name: str) -> Iterator[None]:
+def engine_errors(name: str, *, polars: bool = False) -> Iterator[None]:
     """Turn what an engine raises inside into a HeldoutError with its reason in one line.
 
-    `name` is that of the engine or of the data. An error of heldout passes as it is, and so does one that did not come
-    out of an engine's code.
+    `name` is that of the engine or of the data, and `polars` says that the engine is Polars. An error of heldout passes
+    as it is, and so does one that did not come out of an engine's code.
 
     >>> import polars as pl
     >>> try:
@@ -100,11 +101,13 @@ def engine_errors(name: str) -> Iterator[None]:
     for logger in loggers:
         logger.disabled = True
     try:
-        yield
+        # What Spark and others write there is their own; a process of theirs that begins now would keep the file.
+        with without_panics() if polars or name == "polars" else nullcontext():
+            yield
     except HeldoutError:
         raise
-    except Exception as error:
-        if not _packages(error):
+    except BaseException as error:
+        if not (isinstance(error, Exception) or is_panic(error)) or not _packages(error):
             raise
         reason = one_line(error)
         if re.search("interrupt|SPARK_JOB_CANCELLED", f"{type(error).__name__} {reason}", re.IGNORECASE):
@@ -145,7 +148,7 @@ def one_line(error: BaseException) -> str:
         # What engines raise themselves is a sentence; the text of a KeyError is a name.
         whole = words and kind.__module__.partition(".")[0] in _SENTENCES
         text = words if whole else f"{kind.__name__}: {words}".removesuffix(": ")
-    text = re.sub(r"\s*SQLSTATE: \w+;?", "", " ".join(text.split()))
+    text = re.sub(r" ?SQLSTATE: \w+;?", "", " ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
@@ -177,7 +180,7 @@ def _first_words(text: str) -> str:
         if not line or line.startswith(("+-", "|")):
             break
         words.append(line)
-    table = ", ".join(re.sub(r"\s*\|\s*", " ", row) for row in drawn)
+    table = ", ".join(" ".join(cell.strip() for cell in row.split("|")) for row in drawn)
     return f"{' '.join(words)} {table}".strip()
 
 

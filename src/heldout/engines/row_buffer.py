@@ -19,6 +19,7 @@ from heldout.errors import ColumnError, LabelError, ValuesError
 from heldout.evidence import Label, join_labels
 from heldout.evidence.counted import Counted, added_gaps, join_notes
 from heldout.evidence.partitions import is_value, join_slices
+from heldout.evidence.probabilities import check_alike
 from heldout.evidence.probabilities import joined as joined_reasons
 from heldout.predictions.case_values import Scores
 from heldout.predictions.label_encoding import Coded
@@ -137,6 +138,7 @@ def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
 def _joined_scores(columns: Sequence[Scores | None]) -> Scores:
     parts = [_held(column) for column in columns]
     values = np.concatenate([column.values for column in parts])
+    check_alike([column.unfit for column in parts])
     reasons = [column.unfit for column in parts if column.unfit is not None]
     return Scores(values, joined_reasons(reasons, float(values.min()), float(values.max())) if reasons else None)
 
@@ -347,8 +349,8 @@ def _joined_slices(known: tuple[str, ...], column: SliceColumn, numbers: Collect
     values = [label for label in labels if is_value(label)]
     ordered = column.name in numbers or all(_DATE.fullmatch(label) for label in values)
     most = FEW_NUMBERS if ordered else MOST_TEXTS
-    if column.kind == "bins" or column.note or len(values) > most:
-        what = "numbers or dates" if ordered or column.kind == "bins" else "texts"
+    if column.kind != "values" or column.note or len(values) > most:
+        what = "numbers or dates" if ordered or column.kind != "values" else "texts"
         raise ColumnError(
             f"The slice column {quoted(column.name)} has more than {most} different {what}: "
             f"{listing(map(quoted, values), most=4)}.",

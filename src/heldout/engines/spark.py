@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from heldout.errors import HeldoutError, OptionError
+from heldout.extras import missing_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,7 +76,7 @@ def addresses(master: str) -> list[tuple[str, int]]:
     places = []
     for address in match[2].split(","):
         # The brackets of [::1]:7077 belong to the address alone.
-        parts = re.fullmatch(r"\[?(.*?)\]?(?::(\d+))?/*", address.partition("/")[0])
+        parts = re.fullmatch(r"\[?(.*?)\]?(?::(\d{1,5}))?", address.partition("/")[0])
         if parts and parts[1]:
             places.append((parts[1], int(parts[2] or _PORTS[kind or "https"])))
     return places
@@ -254,9 +255,7 @@ def _running() -> SparkSession | None:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise OptionError(
-            "The engine 'spark' needs pyspark, which is not installed.", hint="pip install 'heldout[spark]'."
-        ) from None
+        raise missing_extra("spark", "The engine 'spark'") from None
     try:
         session = SparkSession.active()
     except PySparkException:

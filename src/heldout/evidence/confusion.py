@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
 from heldout.evidence.labels import check_same_kind, join_keys, join_labels, places
-from heldout.files.matrix import check_matrix, name_matrix
+from heldout.files.matrix import check_matrix, check_total, name_matrix
 
 # Said of the same fault by all who find it.
 NAME_EVERY_CLASS = "name every class that occurs in truth or prediction."
@@ -296,6 +296,7 @@ class Confusion:
                 "Evidence with groups and evidence without cannot be merged. One side has groups, the other has none.",
                 hint="count both with group, or both without.",
             )
+        check_total(self.n_cases + other.n_cases, "Together there are", "merge fewer, or see what was counted twice.")
         check_same_kind(self.labels, other.labels)
         labels = join_labels(self.labels, other.labels)
         return _combined(labels, [(part, places(part.labels, labels)) for part in (self, other)])

@@ -15,13 +15,12 @@ from heldout.evidence.counted import Counted, ScoreTally, class_columns
 from heldout.evidence.partitions import FoldCounts, SliceCounts
 from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import ScoreBins
+from heldout.files.matrix import MOST_CASES
 
 # Sums of weights are made in another order in each part.
 NEAR = 1e-6
 # The loss of one class may be what the others leave of the whole, and rounding may leave a little less than nothing.
 ROUNDED = 1e-9
-# No evidence on this planet has more rows, and sums of counts below this are exact.
-MOST_ROWS = 1 << 62
 
 
 def impossible(counted: Counted) -> str:
@@ -282,7 +281,7 @@ def _counts(values: NDArray[Any]) -> bool:
     return (
         values.dtype.kind in "iuf"
         and bool(np.isfinite(values).all() and (values >= 0).all())
-        and (float(values.sum(dtype=np.float64)) < MOST_ROWS or values.dtype.kind == "f")
+        and (float(values.sum(dtype=np.float64)) < MOST_CASES or values.dtype.kind == "f")
     )
 
 

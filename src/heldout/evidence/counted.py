@@ -15,7 +15,7 @@ from heldout.errors import MatrixError
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.labels import join_keys
 from heldout.evidence.partitions import FoldCounts, SliceCounts, join_slices, moved
-from heldout.evidence.probabilities import Probabilities, Unfit, joined
+from heldout.evidence.probabilities import Probabilities, Unfit, check_alike, joined
 from heldout.evidence.score_bins import ScoreBins
 from heldout.values import differing
 
@@ -116,6 +116,7 @@ class ScoreTally:
                 "counted.",
             )
         bins = tuple(own + others for own, others in zip(self.bins, other.bins, strict=True))
+        check_alike((self.unfit, other.unfit))
         reasons = [part.unfit for part in (self, other) if part.unfit is not None]
         if reasons:
             ends = min(part.least for part in bins), max(part.greatest for part in bins)
@@ -139,13 +140,14 @@ def _added(first: Probabilities | None, second: Probabilities | None) -> Probabi
 class CountedColumn:
     """The slices of one column: their names, how they were made, and the counts of each.
 
-    The keys of `counts` are places among `labels`. `kind` is "bins" where numbers were cut at quantiles.
+    The keys of `counts` are places among `labels`. `kind` is "bins" where numbers were cut at quantiles, and
+    "periods" where dates were cut by the calendar.
     """
 
     name: str
     labels: tuple[str, ...]
     counts: SliceCounts
-    kind: Literal["values", "bins"] = "values"
+    kind: Literal["values", "bins", "periods"] = "values"
     note: str = ""
 
     def __add__(self, other: object) -> CountedColumn:
@@ -153,7 +155,7 @@ class CountedColumn:
             return NotImplemented
         if self.labels == other.labels:
             return replace(self, counts=self.counts + other.counts, note=self.note or other.note)
-        if "bins" in (self.kind, other.kind) or self.note or other.note:
+        if {self.kind, other.kind} != {"values"} or self.note or other.note:
             raise MatrixError(
                 f"The slices of {self.name!r} were cut in different places: {listing(self.labels, most=4)}; "
                 f"{listing(other.labels, most=4)}.",

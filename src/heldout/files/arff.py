@@ -567,7 +567,7 @@ def _parsed(body: bytes, header: ArffHeader) -> pl.DataFrame | None:
         if body.count(b",") != (len(names) - 1) * len(frame):
             return None
         columns = [_typed(frame.get_column(attribute.name), attribute) for attribute in header.attributes]
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     sound = [column for column in columns if column is not None]
     return pl.DataFrame(sound) if len(sound) == len(columns) else None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # The three ways in which programs write booleans; a mixture of them is text.
 _BOOLEAN_SPELLINGS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
 _HEAD = 1000
+# Up to here every whole number is a floating-point number of its own.
+EXACT = 2**53
 # A whole number with fewer digits than this fits 64 bits.
 _LONG = 19
 
@@ -26,7 +28,7 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
 
     A column in which some number has leading zeros, such as 007, stays text, because those are codes
     and not amounts: as integers 007 and 7 would be the same class. So does a column of whole numbers
-    beyond 64 bits, which floats would round together.
+    beyond 64 bits, or beyond 2**53 with a point among them, which floats would round together.
 
     >>> import polars as pl
     >>> typed(pl.Series(["1", "", "3"])).to_list(), typed(pl.Series(["007", "7"])).to_list()
@@ -76,15 +78,67 @@ def _numbers(text: pl.Series) -> pl.Series | None:
     is_code = digits.str.contains(r"^[+-]?0[0-9]+$").any()
     if not is_code and len(digits) == len(text) - missing:
         is_code = digits.str.contains(r"^[+-]?[0-9]+$").all()
-    return None if is_code else real
+    return None if is_code or _rounds_whole(text, real) else real
 
 
-def widened(frame: pl.DataFrame, kept: Sequence[str] = ()) -> pl.DataFrame:
+def _rounds_whole(text: pl.Series, real: pl.Series) -> bool:
+    """Whether all numbers are whole and floats would round one that is written in digits: 9007199254740993.0."""
+    if not is_whole_valued(real):
+        return False
+    beyond = text.filter(real.abs() >= EXACT)
+    return bool(len(beyond)) and bool(beyond.str.contains(r"^[+-]?[0-9]+(\.0*)?$").any())
+
+
+def is_whole_valued(real: pl.Series) -> bool:
+    """Whether no number has a fraction; the first few tell it of most columns."""
+    head = real.head(_HEAD)
+    return bool((head == head.floor()).all()) and bool((real == real.floor()).all())
+
+
+def widened(frame: pl.DataFrame, kept: Sequence[str] = (), *, digits: bool = False) -> pl.DataFrame:
     """Turn every integer, float and text-like type of `frame` into Int64, Float64 and String, except in those `kept`.
 
-    Whole numbers, also decimals of scale 0, that do not fit 64 bits become text, so that no two of them fall together.
+    Whole numbers, also decimals of scale 0, that do not fit stay whole numbers of a wider type, as they are in frames.
+    They become text where a file has `digits` rather than types, of which batches would each find another type.
     """
-    return frame.with_columns(_widened(frame.get_column(name)) for name in frame.columns if name not in kept)
+    return frame.with_columns(
+        _widened(frame.get_column(name), digits=digits) for name in frame.columns if name not in kept
+    )
+
+
+def spread_nested(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give every number of a column of lists, all of one length, or of objects, a column of its own.
+
+    So the scores of all classes are written by what makes predictions: "logits": [0.2, 1.7], or by class.
+
+    >>> import polars as pl
+    >>> spread_nested(pl.DataFrame({"y": [0, 1], "logits": [[2.0, 0.1], [0.3, 1.0]]})).columns
+    ['y', 'logits_0', 'logits_1']
+    """
+    taken = set(frame.columns)
+    columns: list[pl.Series] = []
+    for column in frame.get_columns():
+        parts = _parts_of(column)
+        columns += [column] if taken & {part.name for part in parts} or not parts else parts
+    return frame if len(columns) == frame.width else type(frame)(columns)
+
+
+def _parts_of(column: pl.Series) -> list[pl.Series]:
+    """The numbers that a column holds side by side, none where it does not hold the same number of them in each row."""
+    import polars as pl
+
+    kind = column.dtype
+    if isinstance(kind, pl.Array) and len(kind.shape) == 1:
+        column, kind = column.arr.to_list(), pl.List(kind.inner)
+    if isinstance(kind, pl.List) and kind.inner is not None and kind.inner.is_numeric():
+        lengths = column.list.len()
+        size = lengths.max()
+        if column.null_count() or lengths.n_unique() != 1 or not isinstance(size, int) or size < 2:
+            return []
+        return [column.list.get(place).alias(f"{column.name}_{place}") for place in range(size)]
+    if isinstance(kind, pl.Struct) and kind.fields and all(field.dtype.is_numeric() for field in kind.fields):
+        return [column.struct.field(field.name).alias(f"{column.name}_{field.name}") for field in kind.fields]
+    return []
 
 
 def is_whole(kind: Any) -> bool:
@@ -110,13 +164,15 @@ def least_bytes(kind: object) -> int:
     return {"Boolean": 1, "Date": 4, "Categorical": 4}.get(str(kind), 16)
 
 
-def _widened(column: pl.Series) -> pl.Series:
+def _widened(column: pl.Series, *, digits: bool) -> pl.Series:
     import polars as pl
 
     kind = column.dtype
     if is_whole(kind):
         whole = column.cast(pl.Int64, strict=False)
-        return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
+        if whole.null_count() == column.null_count():
+            return whole
+        return column.cast(pl.String if digits else pl.Int128) if digits or kind.is_decimal() else column
     if kind.is_float() or kind.is_decimal():
         return column.cast(pl.Float64)
     if kind in (pl.Null, pl.Categorical):

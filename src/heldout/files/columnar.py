@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.errors import FileError
 from heldout.files.batches import (
-    EXACT,
     ROWS,
     SAME_COLUMNS,
     Batches,
@@ -21,10 +21,11 @@ from heldout.files.batches import (
     mixed_numbers,
     no_rows_in_files,
 )
-from heldout.files.column_types import is_whole, least_bytes, no_rows, wanted_names, widened
+from heldout.files.column_types import EXACT, is_whole, least_bytes, no_rows, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import Content, no_permission
 from heldout.files.paths import FilePart, Listing, empty_note
+from heldout.files.rust_panics import without_panics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 LONG = 1_000_000
 # Footers of many small files are read by so many threads.
 READERS = 8
+# How Polars says that a name is there twice.
+_TWICE = re.compile(r"column with name '(.*)' has more than one occurrence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +57,15 @@ class ColumnarTables:
 
         wanted = wanted_names(self.names(content), columns, content.name)
         try:
-            lazy = self.scan([content.source()])
-            texts = [column for column in dict.fromkeys(labels) if lazy.collect_schema()[column] == pl.String]
-            packed = texts if texts and lazy.select(pl.len()).collect().item() >= LONG else []
-            if packed:
-                compressed = lazy.select(wanted).with_columns(pl.col(packed).cast(pl.Categorical))
-                frame = compressed.collect(engine="streaming")
-            else:
-                frame = self.scan([content.source()]).select(wanted).collect()
+            with without_panics():
+                lazy = self.scan([content.source()])
+                texts = [column for column in dict.fromkeys(labels) if lazy.collect_schema()[column] == pl.String]
+                packed = texts if texts and lazy.select(pl.len()).collect().item() >= LONG else []
+                if packed:
+                    compressed = lazy.select(wanted).with_columns(pl.col(packed).cast(pl.Categorical))
+                    frame = compressed.collect(engine="streaming")
+                else:
+                    frame = self.scan([content.source()]).select(wanted).collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise self.error(content.name, error) from None
         if frame.is_empty():
@@ -73,7 +77,8 @@ class ColumnarTables:
         import polars as pl
 
         try:
-            return tuple(self.scan([content.source()]).collect_schema().names())
+            with without_panics():
+                return tuple(self.scan([content.source()]).collect_schema().names())
         except PermissionError:
             raise no_permission(content.name) from None
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -88,7 +93,8 @@ class ColumnarTables:
         import polars as pl
 
         try:
-            return int(self.scan([path.resolve()]).select(pl.len()).collect().item())
+            with without_panics():
+                return int(self.scan([path.resolve()]).select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             return 0
 
@@ -97,13 +103,16 @@ class ColumnarTables:
         import polars as pl
 
         try:
-            types = self.scan([path.resolve()]).collect_schema().dtypes()
+            with without_panics():
+                types = self.scan([path.resolve()]).collect_schema().dtypes()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             return 0
         return self.count_rows(path) * sum(map(least_bytes, types))
 
     def error(self, name: str, error: BaseException) -> FileError:
-        """The error for a file that cannot be read to its end."""
+        """The error for a file that cannot be read to its end, or in which two columns have one name."""
+        if twice := _TWICE.search(str(error)):
+            return FileError(f"{name} has two columns named {twice[1]!r}.", hint="rename one of them.")
         return FileError(f"{name} is not a whole {self.title} table: {_reason(error)}.", hint=self.hint)
 
 
@@ -181,8 +190,9 @@ class ColumnarBatches(Batches):
             return pl.String()
         if all(map(is_whole, kinds)):
             wide = [kind for kind in kinds if kind in (pl.UInt64, pl.Int128, pl.UInt128) or kind.is_decimal()]
-            # Whole numbers beyond 64 bits become text, so that no two of them fall together.
-            return pl.String() if wide and self._beyond(name, self._footers, -(2**63), 2**63 - 1) else pl.Int64()
+            if not wide or not self._beyond(name, self._footers, -(2**63), 2**63 - 1):
+                return pl.Int64()
+            return wide[0] if len(kinds) == 1 and wide[0].is_integer() else pl.Int128()
         if kinds[0].is_numeric():
             return self._real(name, footers)
         if _word(kinds[0]) == "text":
@@ -213,7 +223,12 @@ class ColumnarBatches(Batches):
             kind = footer.types[name]
             column = pl.col(name) if kind.is_decimal() else pl.col(name).cast(pl.Int128)
             ends = self._tables.scan([footer.part.path]).select(column.min().alias("low"), column.max().alias("high"))
-            extremes = [value for value in ends.collect(engine="streaming").row(0) if value is not None]
+            try:
+                with without_panics():
+                    row = ends.collect(engine="streaming").row(0)
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+                raise self._tables.error(footer.part.name, error) from None
+            extremes = [value for value in row if value is not None]
             scale = kind.scale if kind.is_decimal() else 0
             if any(not low <= value * 10**scale <= high for value in extremes):
                 return footer
@@ -254,7 +269,15 @@ class ColumnarBatches(Batches):
         import polars as pl
 
         try:
-            yield from lazy.collect_batches(chunk_size=self.batch, maintain_order=True)
+            with without_panics():
+                pieces = iter(lazy.collect_batches(chunk_size=self.batch, maintain_order=True))
+            while True:
+                # Not while a piece is used: whoever does so may write there.
+                with without_panics():
+                    piece = next(pieces, None)
+                if piece is None:
+                    return
+                yield piece
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise self._broken(indices, error) from None
 
@@ -265,8 +288,9 @@ class ColumnarBatches(Batches):
         for index in indices:
             path = self._footers[index].part.path
             try:
-                for _ in self._tables.scan([path]).collect_batches(chunk_size=ROWS):
-                    pass
+                with without_panics():
+                    for _ in self._tables.scan([path]).collect_batches(chunk_size=ROWS):
+                        pass
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as own:
                 return self._tables.error(self._footers[index].part.name, own)
         return self._tables.error(self.name, error)
@@ -298,8 +322,9 @@ def _read_footer(part: FilePart, tables: ColumnarTables) -> _Footer:
         # Says what is wrong with a file that is not whole, or may not be read.
         tables.names(Content(part.name, "", path=Path(part.path)))
     try:
-        lazy = tables.scan([part.path])
-        return _Footer(part, dict(lazy.collect_schema()), int(lazy.select(pl.len()).collect().item()))
+        with without_panics():
+            lazy = tables.scan([part.path])
+            return _Footer(part, dict(lazy.collect_schema()), int(lazy.select(pl.len()).collect().item()))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if "://" in part.path:
             raise FileError(
@@ -350,6 +375,7 @@ PARQUET_FORMAT = Format(
     read_in_place=PARQUET.read,
     batches=PARQUET.batches,
     never_empty=True,
+    may_abort=True,
     remote=True,
     scan="parquet",
     count_rows=PARQUET.count_rows,
@@ -431,6 +457,7 @@ ARROW_FORMAT = Format(
     read_in_place=ARROW.read,
     batches=ARROW.batches,
     never_empty=True,
+    may_abort=True,
     count_rows=ARROW.count_rows,
     unpacked_bytes=ARROW.unpacked_bytes,
 )

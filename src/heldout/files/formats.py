@@ -6,6 +6,7 @@ Everything else (reading, folders of many files, batches, engines, help, errors)
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -52,6 +53,8 @@ class Format:
     header_line: bool = False
     never_empty: bool = False
     remote: bool = False
+    # The library that reads it takes sizes in a file for true, and ends the process where there is no such memory.
+    may_abort: bool = False
     scan: Literal["parquet", "text"] | None = None
     # The number of rows, where a file tells it without being read; 0 where it cannot be told.
     count_rows: Callable[[Path], int] | None = None
@@ -106,6 +109,25 @@ def format_of(name: str, ending: str, head: bytes) -> Format:
             hint=f"give it the ending of what it holds ({either(binary)}); save a workbook as CSV first.",
         )
     return next((fmt for fmt in by_ending if _is_like(fmt, head)), by_ending[0])
+
+
+def may_abort(path: str) -> bool:
+    """Whether reading what a path names may end the process, as far as the name and the first bytes tell.
+
+    >>> may_abort("scores.parquet"), may_abort("scores.csv")
+    (True, False)
+    """
+    ending = os.path.splitext(path.lower().removesuffix(".gz"))[1]  # noqa: PTH122 - a pattern or an address, too
+    if path == "-" or any(fmt.may_abort for fmt in _with_ending(ending)):
+        return True
+    try:
+        if os.path.isdir(path):  # noqa: PTH112 - as above
+            return True
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            fmt = format_by_magic(file.read(8))
+    except (OSError, ValueError):
+        return False
+    return fmt is not None and fmt.may_abort
 
 
 def is_shared(ending: str) -> bool:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
 from heldout.errors import ColumnError, FileError
-from heldout.files.batches import EXACT, Piece, TextBatches, mixed_numbers, pieces
-from heldout.files.column_types import wanted_names, widened
+from heldout.files.batches import Piece, TextBatches, mixed_numbers, pieces
+from heldout.files.column_types import EXACT, is_whole_valued, spread_nested, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
 from heldout.files.paths import FilePart
+from heldout.files.rust_panics import without_panics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +47,8 @@ def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> p
     if not frame.columns:
         hint = 'give each line its values, such as {"truth": "yes", "predicted": "no"}.'
         raise _empty_objects_error(content.name, hint)
-    return widened(frame.select(wanted_names(frame.columns, columns, content.name)))
+    frame = spread_nested(frame)
+    return widened(frame.select(wanted_names(frame.columns, columns, content.name)), digits=True)
 
 
 def _check_first_line(data: bytes, file: str) -> None:
@@ -81,9 +83,15 @@ def _parsed(data: bytes) -> pl.DataFrame | None:
     import polars as pl
 
     try:
-        return pl.read_ndjson(data, infer_schema_length=None)
+        with without_panics():
+            frame = pl.read_ndjson(data, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
+    # Of whole numbers with a point among them Polars makes floats, which would round the longest of them.
+    rounded = any(
+        (column.abs() >= EXACT).any() and is_whole_valued(column) for column in frame.select(pl.col(pl.Float64))
+    )
+    return None if rounded else frame
 
 
 def _parsed_line_by_line(data: bytes, file: str) -> pl.DataFrame:
@@ -113,6 +121,10 @@ def parse_json(text: bytes, where: str, hint: str) -> Any:
     except _RepeatedKeyError as error:
         raise error.as_file_error(where) from None
     except ValueError as error:
+        if "digits" in str(error):
+            raise FileError(
+                f"{where} holds a number with too many digits.", hint="write it as text, in quotes."
+            ) from None
         raise FileError(f"{where} is not JSON: {error}.", hint=hint) from None
     except RecursionError:
         raise FileError(f"{where} is nested too deeply.", hint=hint) from None
@@ -175,10 +187,17 @@ def column_of_values(name: str, values: Sequence[Any]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.Boolean)
     if kinds == {int} and all(value is None or -(2**63) <= value < 2**63 for value in values):
         return pl.Series(name, values, dtype=pl.Int64)
-    if float in kinds and kinds <= {int, float}:
+    if float in kinds and kinds <= {int, float} and not _rounds_whole(values):
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return pl.Series(name, texts, dtype=pl.String)
+
+
+def _rounds_whole(values: Sequence[Any]) -> bool:
+    """Whether all numbers are whole, and as floats some would be others: those beyond 2**53."""
+    numbers = [value for value in values if value is not None]
+    beyond = any(type(value) is int and abs(value) > EXACT for value in numbers)
+    return beyond and all(type(value) is int or value.is_integer() for value in numbers)
 
 
 # What a column of each type holds, in words.
@@ -293,7 +312,7 @@ def _no_objects_error(file: str) -> FileError:
 def _values_by_column(content: Content) -> dict[str, list[Any]]:
     value = parse_json(utf8_text(content), content.name, _HINT)
     if isinstance(value, list):
-        return _transposed(value, content.name)
+        return _spread(_transposed(value, content.name))
     if not isinstance(value, dict) or not value:
         content_name = "an empty object" if value == {} else name_of_value(value)
         raise FileError(f"{content.name}: expected an array of objects, found {content_name}.", hint=_HINT)
@@ -319,6 +338,21 @@ def _transposed(rows: list[Any], file: str) -> dict[str, list[Any]]:
     if rows and not names:
         raise _empty_objects_error(file, _HINT)
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _spread(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The same with a column for each number where rows hold lists of numbers of one length, or objects of them."""
+    spread: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        rows = [dict(enumerate(value)) if isinstance(value, list) else value for value in values]
+        keys = list(rows[0]) if isinstance(rows[0], dict) and len(rows[0]) > 1 else []
+        fits = all(isinstance(row, dict) and list(row) == keys for row in rows)
+        if fits and all(type(number) in (int, float) for row in rows for number in row.values()):
+            parts = {f"{name}_{key}": [row[key] for row in rows] for key in keys}
+            spread |= parts if not parts.keys() & columns.keys() else {name: values}
+        else:
+            spread[name] = values
+    return spread
 
 
 def _without_rows(columns: dict[str, dict[str, Any]], file: str) -> dict[str, list[Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import re
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heldout.arguments import listing
 from heldout.errors import MatrixError
-from heldout.files.delimited import separator_of
+from heldout.files.delimited import separator_of, split_cells
 from heldout.files.input_stream import existing_file, load, utf8_text
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ _IN_FILE = "give the file a header of labels, and one row per label with that la
 # What the axis of a matrix is, by its name.
 _TRUTH = re.compile(r"truth|true|actual|reference|observed|gold|expected|target|y_test", re.IGNORECASE)
 _PREDICTED = re.compile(r"pred", re.IGNORECASE)
+# No test set on this planet has more cases, and sums of counts below this fit 64 bits.
+MOST_CASES = 1 << 62
 # The names of sums at the end of a table, as pandas and spreadsheets write them.
 _SUMS = frozenset({"all", "total", "totals", "sum", "row_total", "column_total", "grand total"})
 
@@ -99,7 +100,7 @@ def _read_named(source: str | Path) -> NamedMatrix:
     lines = [line for line in lines if line.strip()]
     if not lines:
         raise MatrixError(f"{source} is empty.", hint=_IN_FILE)
-    return _labelled(_cells(lines, content.ending), str(source))
+    return _labelled(_cells(lines, content.ending, str(source)), str(source))
 
 
 def name_matrix(matrix: Any) -> NamedMatrix:
@@ -303,6 +304,7 @@ def check_matrix(
                 f"which is {wrong}.",
                 hint="give counts or total weights of cases, which are 0 or more.",
             )
+    check_total(float(array.sum(dtype=np.float64)), "The matrix holds", "give counts whose sum is below 2**62.")
     if cases_needed and not array.any():
         raise MatrixError("Every entry of the matrix is 0.", hint="give at least one case.")
     if labels is not None and len(labels) != len(array):
@@ -311,6 +313,14 @@ def check_matrix(
             hint="give one label for each row, in the order of the rows.",
         )
     return array
+
+
+def check_total(cases: float, what: str, hint: str) -> None:
+    """Refuse more cases than can be counted exactly."""
+    if cases >= MOST_CASES:
+        raise MatrixError(
+            f"{what} {cases:.3g} cases, and fewer than 2**62 ({MOST_CASES:.2g}) can be counted.", hint=hint
+        )
 
 
 def _as_numbers(matrix: Any) -> NDArray[np.int64] | NDArray[np.float64]:
@@ -352,10 +362,10 @@ def _names_file(source: str) -> bool:
     return not {"\n", ";"} & set(text) and (named or bool({"/", "\\"} & set(text.partition(" ")[0])))
 
 
-def _cells(lines: list[str], ending: str) -> list[list[str]]:
+def _cells(lines: list[str], ending: str, file: str) -> list[list[str]]:
     separator = separator_of(lines[0], lines[1] if len(lines) > 1 else "", ending)
     if separator in lines[0]:
-        return [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+        return split_cells(lines, separator, file)
     return [line.split() for line in lines]
 
 
@@ -418,7 +428,8 @@ def _is_number(cell: str) -> bool:
 def _number(cell: str, where: str, row: int, column: int) -> int | float:
     entry = f"The entry in row {row}, column {column} of {where.replace('The m', 'the m')}"
     try:
-        if re.fullmatch(r"[+-]?[0-9]+", cell):
+        # Of more digits Python makes no number.
+        if re.fullmatch(r"[+-]?[0-9]{1,400}", cell):
             number: int | float = int(cell)
         else:
             number = float(cell.replace("_", "?"))

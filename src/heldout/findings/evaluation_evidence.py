@@ -88,7 +88,7 @@ def class_sizes(confusion: Confusion) -> NDArray[np.float64]:
     return np.bincount(confusion.truth, weights=held, minlength=confusion.n_classes).astype(np.float64)
 
 
-# Where more of the answers name classes without a case, the rules about single classes leave it to H028.
+# Where more of the predictions name classes without a case, the rules about single classes leave it to H028.
 MOSTLY_STRANGE = 0.5
 OTHER_CLASSES = "the predicted classes are not those of the truth (H028)"
 

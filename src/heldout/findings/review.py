@@ -18,7 +18,7 @@ from heldout.errors import OptionError
 from heldout.findings.rule import RULES, About, Rule
 from heldout.resampling.learning_curve import LearningCurve
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import Validation, Validations
+from heldout.results.validation import SeveralValidations, Validation
 from heldout.review import Finding, Review
 
 # Rules stand in the modules whose names say what they are about: a new one needs no entry here.
@@ -94,7 +94,7 @@ def _number(code: str, name: str, value: Any) -> float:
 
 
 def check_codes(codes: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Codes to mute, refused where there is no such rule.
+    """Codes to ignore, refused where there is no such rule.
 
     >>> check_codes("h001")
     ('H001',)
@@ -104,39 +104,39 @@ def check_codes(codes: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def review(
-    about: About, subject: Any, mute: Sequence[str] = (), limits: Mapping[str, Mapping[str, float]] | None = None
+    about: About, subject: Any, ignore: Sequence[str] = (), limits: Mapping[str, Mapping[str, float]] | None = None
 ) -> Review:
-    """Put every rule that is about such a result to it, except those muted; `limits` replace defaults by code."""
+    """Put every rule that is about such a result to it, except those ignored; `limits` replace defaults by code."""
     rules = [rule for rule in RULE_CATALOGUE.values() if rule.about == about]
-    muted = tuple(rule.code for rule in rules if rule.code in mute)
-    asked = [rule for rule in rules if rule.code not in muted]
+    ignored = tuple(rule.code for rule in rules if rule.code in ignore)
+    asked = [rule for rule in rules if rule.code not in ignored]
     changed = {rule.code: dict((limits or {})[rule.code]) for rule in asked if rule.code in (limits or {})}
-    return Review(tuple(rule(subject, **changed.get(rule.code, {})) for rule in asked), muted, changed)
+    return Review(tuple(rule(subject, **changed.get(rule.code, {})) for rule in asked), ignored, changed)
 
 
 def review_evaluation(evaluation: Evaluation) -> Review:
     """What the rules say of an evaluation."""
-    return review("evaluation", evaluation, evaluation.mute, evaluation.limits)
+    return review("evaluation", evaluation, evaluation.ignore, evaluation.limits)
 
 
 def review_validation(validation: Validation) -> Review:
     """What the rules say of the splits, and then of what they show."""
-    return review("validation", validation, validation.mute) + validation.evaluation.review
+    return review("validation", validation, validation.ignore) + validation.evaluation.review
 
 
-def review_validations(validations: Validations) -> Review:
+def review_validations(validations: SeveralValidations) -> Review:
     """What the rules say of learners that saw the same splits."""
     return reviewed_together({validation.learner: validation.review for validation in validations})
 
 
 def review_learning_curve(curve: LearningCurve) -> Review:
     """What the rules say of a learning curve."""
-    return review("learning curve", curve, curve.mute)
+    return review("learning curve", curve, curve.ignore)
 
 
 def review_comparison(comparison: Comparison) -> Review:
     """What the rules say of a comparison."""
-    return review("comparison", comparison, comparison.mute)
+    return review("comparison", comparison, comparison.ignore)
 
 
 # One review of several results of the same kind, such as learners validated by the same splits.
@@ -167,4 +167,4 @@ def reviewed_together(reviews: Mapping[str, Review]) -> Review:
             made.append(next(iter(fired.values())))
         else:
             made += [replace(finding, title=f"{name}: {finding.title}") for name, finding in fired.items()]
-    return Review(tuple(made), tuple(dict.fromkeys(code for one in reviews.values() for code in one.muted)))
+    return Review(tuple(made), tuple(dict.fromkeys(code for one in reviews.values() for code in one.ignored)))

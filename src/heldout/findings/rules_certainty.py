@@ -82,7 +82,7 @@ def _called(estimate: Estimate) -> str:
     limits={"power": "Cohen (1988), Statistical Power Analysis, p. 56: a power of .8"},
 )
 def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
-    """It is more accurate than always answering the commonest class, but by less than chance could do.
+    """It is more accurate than always predicting the commonest class, but by less than chance could do.
 
     The interval of the difference holds 0, so these cases do not support the claim that the model is more accurate.
     That it tells the classes apart may be shown all the same, by the ROC area or Matthews correlation.
@@ -105,7 +105,7 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
     }
     said = f"{share(found.value)}{between(found.low, found.high)}"
     if found.low > 0:
-        said = f"It is more accurate than always answering {quoted(found.answer)} by {said}."
+        said = f"It is more accurate than always predicting {quoted(found.answer)} by {said}."
         return Passed(said, facts, (found.claim,))
     needed = cases_needed(gap, power)
     facts["needed_low"] = None if needed is None else needed.low
@@ -116,7 +116,7 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
         facts |= {"skill": skill.title, "skill_value": skill.estimate.value}
         advice = f"Claim no gain in accuracy; that it tells the classes apart is shown ({skill.describe()})."
     return Fired(
-        f"That it beats always answering {quoted(found.answer)} is not shown: {said}{about}.",
+        f"That it beats always predicting {quoted(found.answer)} is not shown: {said}{about}.",
         facts,
         advice,
         claims=(found.claim, *(("tells the classes apart",) if advice else ())),

@@ -17,6 +17,7 @@ from heldout.findings.evaluation_evidence import (
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule, several
 from heldout.measures.catalogue import find
 from heldout.results.evaluation import Evaluation
+from heldout.results.slices import titled
 from heldout.review import Severity
 from heldout.show.numbers import number_of, percent
 
@@ -189,7 +190,7 @@ def one_class_in_truth(subject: Evaluation, *, classes: float = 2) -> Answer:
     advice="Check the columns and how the classes are written: until then nothing else here means anything.",
     reference="Kapoor & Narayanan (2023), Patterns 4(9), on errors in the data that go unseen",
     limits={
-        "share": "convention: where most answers name a class without a case, it is a mistake and no rare class",
+        "share": "convention: where most predictions name a class without a case, it is a mistake and no rare class",
         "cases": "convention: among fewer than 10 cases, a class may well have none",
     },
     first=True,
@@ -212,7 +213,7 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
     own = [confusion.labels[at] for at in np.flatnonzero(has_cases).tolist()]
     facts: dict[str, object] = {"share": part, "predicted": odd[:20], "truth": own[:20]}
     if part <= share:
-        met = f"{percent(part, 1)} of the answers name" if part else "No answer names"
+        met = f"{percent(part, 1)} of the predictions name" if part else "No prediction names"
         return Passed(f"{met} a class that has no case.", facts)
     plain = {" ".join(str(label).casefold().split()) for label in own}
     alike = all(" ".join(str(label).casefold().split()) in plain for label in odd)
@@ -238,7 +239,10 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
     },
 )
 def slice_worse(evaluation: Any, *, least: float = 30) -> Answer:
-    """Part of the cases has a higher error rate than all others, corrected for the number of slices looked at."""
+    """Part of the cases has a higher error rate than all others, corrected for the number of slices looked at.
+
+    With rare positives it is their recall that is looked at: of few positives the error rate tells nothing.
+    """
     if not evaluation.sliced:
         return NotApplicable("No columns were named that divide the cases into slices (slices=, --slice).")
     found = evaluation.slices()
@@ -249,7 +253,8 @@ def slice_worse(evaluation: Any, *, least: float = 30) -> Answer:
     facts: dict[str, object] = {"measure": found.whole.name, "searched": found.searched, "worse": len(worse)}
     if not worse:
         where = f"The {found.looked} has no" if found.searched == 1 else f"None of {found.looked} has a"
-        return Passed(f"{where} clearly higher error rate than the rest.", facts)
+        higher = find(found.whole.measure).measure.direction == "lower"
+        return Passed(f"{where} clearly {'higher' if higher else 'lower'} {titled(found.whole)} than the rest.", facts)
     first = max(worse, key=lambda one: one.excess)
     facts |= {
         "slice": first.name,

@@ -149,7 +149,7 @@ TIMES = frozenset({"date", "datetime", "day", "hour", "month", "time", "timestam
     about="validation",
     title="Test cases have copies among the training cases",
     severity="act",
-    advice="Remove the copies, or keep them together (group=, --group); if they are different cases, mute this.",
+    advice="Remove the copies, or keep them together (group=, --group); if they are different cases, ignore this.",
     reference="Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4); Barz & Denzler (2020), J. Imaging 6",
     limits={
         "share": "one test case in a hundred: a convention",

@@ -122,7 +122,7 @@ def compare_next_values(errors: Floats, group: NDArray[np.int64]) -> Likeness:
     limits={
         "correlation": "convention: a correlation of .1 of neighbours makes an interval about a tenth too narrow",
         "chance": "convention: one in two hundred; on independent rows it was less",
-        "cases": "convention: with fewer than 10 errors, or 10 right answers, hardly two can stand together",
+        "cases": "convention: with fewer than 10 errors, or 10 right predictions, hardly two can stand together",
     },
 )
 def neighbours_alike(
@@ -142,7 +142,7 @@ def neighbours_alike(
     number = float(wrong.sum())
     part = f" in the first {count(MOST_NEIGHBOURS)} rows" if len(wrong) < predictions.n else ""
     if min(number, len(wrong) - number) < cases:
-        return NotApplicable(f"there are fewer than {cases:g} errors{part}, or fewer than {cases:g} right answers")
+        return NotApplicable(f"there are fewer than {cases:g} errors{part}, or fewer than {cases:g} right predictions")
     if _is_sorted(predictions, truth, called):
         return NotApplicable(f"the rows are sorted by what was predicted{part}")
     seen = compare_neighbours(residual_errors(truth, wrong))

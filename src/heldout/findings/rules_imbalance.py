@@ -28,7 +28,7 @@ SQUARE_CLASSES = 300
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The accuracy less that of always answering the commonest class, with its interval (nan where there is none).
+    """The accuracy less that of always predicting the commonest class, with its interval (nan where there is none).
 
     `gained` are the cases that only the classifier gets right, `lost` those that only the constant answer does.
     """
@@ -62,7 +62,7 @@ class Gain:
 
 
 def gain_over_commonest(confusion: Confusion, level: float, independent: float = 1.0) -> Gain | None:
-    """The gain in accuracy over always answering the commonest class; None where there is one class only.
+    """The gain in accuracy over always predicting the commonest class; None where there is one class only.
 
     Both answers are judged on the same cases, so the interval is the paired one. With weights or groups it is that of
     the mean of +1 for a case that only the classifier gets right and −1 for one that only the constant answer does.
@@ -113,7 +113,7 @@ EVEN = 0.5
 @rule(
     "H001",
     about="evaluation",
-    title="Accuracy no better than always answering the commonest class",
+    title="Accuracy no better than always predicting the commonest class",
     severity="act",
     advice="Judge it by the recall and precision of each class, by balanced accuracy, or by costs.",
     reference="Provost, Fawcett & Kohavi (1998), ICML; Tan, Steinbach & Kumar (2005), ch. 5",
@@ -123,7 +123,7 @@ EVEN = 0.5
     },
 )
 def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: float = 10) -> Answer:
-    """The accuracy is at most that of always answering the commonest class.
+    """The accuracy is at most that of always predicting the commonest class.
 
     Of 9,990 and 10 cases a model that never finds one of the 10 is 99.9 % accurate: a high accuracy says nothing
     until it is set against the one that needs no model. The best model of rare classes may be no more accurate: where
@@ -144,7 +144,7 @@ def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: f
         "high": found.high,
     }
     claims = (found.claim,) if found.claim else ()
-    beside = f"always answering {quoted(found.answer)} ({share(found.constant)})"
+    beside = f"always predicting {quoted(found.answer)} ({share(found.constant)})"
     gap = f"{share(found.value)}{between(found.low, found.high)}"
     if found.high < 0 and _exchanged_is_better(subject, found):
         return Fired(
@@ -265,7 +265,7 @@ def accuracy_hides_rare_class(
     reference="Saito & Rehmsmeier (2015), PLoS ONE 10(3); Davis & Goadrich (2006), ICML",
     limits={
         "area": "Hosmer, Lemeshow & Sturdivant (2013), ch. 5: from .8 a ROC area is called excellent",
-        "precision": "convention: below one half, averaged over recall, most answers that name the class are wrong",
+        "precision": "convention: below one half, averaged over recall, most predictions that name the class are wrong",
     },
 )
 def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precision: float = 0.5) -> Answer:
@@ -429,7 +429,7 @@ def _describe(limited: Limited) -> str:
 @rule(
     "H027",
     about="evaluation",
-    title="F1 no better than always answering the positive class",
+    title="F1 no better than always predicting the positive class",
     severity="act",
     advice="Move the threshold, or judge by Matthews correlation or balanced accuracy.",
     reference="Lipton, Elkan & Naryanaswamy (2014), ECML PKDD; Flach & Kull (2015), NIPS",
@@ -457,7 +457,7 @@ def f1_no_better_than_always_positive(subject: Evaluation, *, gain: float = 0.0)
     if f1.value <= always + gain and _never_ahead(subject, always):
         skill = skill_of(subject)
         return Fired(
-            f"The {said}, no better than always answering it ({share(always)}).",
+            f"The {said}, no better than always predicting it ({share(always)}).",
             facts,
             ""
             if held < EVEN
@@ -465,11 +465,11 @@ def f1_no_better_than_always_positive(subject: Evaluation, *, gain: float = 0.0)
             "know" if skill is not None and skill.shown else "act",
         )
     beside = "; always" if f1.value > always else ", not clearly below what always"
-    return Passed(f"The {said}{beside} answering it would give: {share(always)}.", facts)
+    return Passed(f"The {said}{beside} predicting it would give: {share(always)}.", facts)
 
 
 def _never_ahead(subject: Evaluation, always: float) -> bool:
-    """Whether always answering the positive class is clearly the better, or what the classifier does.
+    """Whether always predicting the positive class is clearly the better, or what the classifier does.
 
     F1 is above θ where the mean of 2 − 2θ for a true positive and −θ for an error is positive. Against always
     answering positive only the cases called negative differ: a true negative gains θ, a false one loses 2 − θ.

@@ -179,13 +179,13 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.
 @rule(
     "H067",
     about="evaluation",
-    title="The score is the confidence in the answer, not the score of the positive class",
+    title="The score is the confidence in the prediction, not the score of the positive class",
     severity="know",
     advice="Give the score of the positive class, so that it need not be told from the scores which they are.",
     reference="Guo, Pleiss, Sun & Weinberger (2017), ICML, on confidences; Fawcett (2006), on scores of a class",
     limits={
-        "astray": "convention: one answer in twenty that no threshold on the scores gives, more than rounding does",
-        "cases": "convention: with fewer than 3 answers of each kind, all scores may be above one half by chance",
+        "astray": "convention: one prediction in twenty that no threshold on the scores gives, more than rounding does",
+        "cases": "convention: with fewer than 3 predictions of each kind, all scores may be above one half by chance",
     },
     first=True,
 )
@@ -203,13 +203,14 @@ def confidence_as_score(subject: Evaluation, *, astray: float = ASTRAY, cases: f
     turned = held.scores.turned
     if turned is None:
         least, most = float(held.scores.values.min()), float(held.scores.values.max())
-        said = f"Scores from {share(least)} to {share(most)} are not taken for confidences in the answer."
+        said = f"Scores from {share(least)} to {share(most)} are not taken for confidences in the prediction."
         return Passed(said, {"least": least, "most": most, "astray": None})
     facts: dict[str, object] = {"least": turned.least, "most": turned.most, "astray": turned.astray}
     if turned.astray <= astray:
         return Passed("The predicted classes follow the scores.", facts)
+    half = share(1 / len(held.labels)) if turned.whole == 1 else f"{turned.whole / 2:g}"
     return Fired(
-        f"No score is below {share(1 / len(held.labels))} and {percent(turned.astray)} of the answers follow none: "
+        f"No score is below {half} and {percent(turned.astray)} of the predictions follow none: "
         "they are the confidence in the predicted class, and were turned.",
         facts,
     )
@@ -226,7 +227,7 @@ def _no_answers_beside(subject: Evaluation, cases: float) -> str:
         return NO_POSITIVE_CLASS
     called = float(subject.confusion.predicted_totals[subject.confusion.index(subject.positive)])
     few = min(called, float(subject.confusion.n) - called) < cases
-    return f"there are fewer than {cases:g} answers that name the positive class, or another" if few else ""
+    return f"there are fewer than {cases:g} predictions that name the positive class, or another" if few else ""
 
 
 @rule(

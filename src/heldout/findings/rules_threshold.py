@@ -479,7 +479,7 @@ def _ready(subject: Evaluation) -> tuple[Ranking, Stakes, float] | str:
         return "there are more than two classes"
     stakes = Stakes.of(subject.costs, subject.confusion.index(subject.positive))
     if min(stakes.saved) <= 0:
-        return "one answer is always the cheaper, whatever the score"
+        return "one prediction is always the cheaper, whatever the score"
     used = _in_use(subject, subject.positive)
     return used if isinstance(used, str) else (ranking, stakes, used)
 
@@ -520,9 +520,9 @@ def _least_saving(
 @rule(
     "H016",
     about="evaluation",
-    title="More accurate than one constant answer, but dearer",
+    title="More accurate than one constant prediction, but dearer",
     severity="act",
-    advice="Choose by the costs: train or cut the model with them, or give the constant answer.",
+    advice="Choose by the costs: train or cut the model with them, or give the constant prediction.",
     reference="Tan, Steinbach & Kumar (2005), ch. 5; Provost & Fawcett (1997), KDD",
     limits={"excess": "any excess counts; what would matter is for the user to say"},
 )
@@ -549,7 +549,7 @@ def accurate_but_dearer(subject: Evaluation, *, excess: float = 0.0) -> Answer:
         "constant_accuracy": right[1],
         "constant_cost": least,
     }
-    names = "the classifier", f"always answering {quoted(answer)}"
+    names = "the classifier", f"always predicting {quoted(answer)}"
     said = more_accurate_costs_more((right[0], cost), (right[1], least), names) if cost > least + excess else ""
     if said:
         low = _least_excess(subject, costs, cheapest)

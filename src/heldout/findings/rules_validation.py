@@ -81,11 +81,11 @@ def identical_errors(seen: Validation, *, chance: float = 0.05) -> Answer:
     # The most likely number of errors of a binomial has about this probability.
     likely = 1 / math.sqrt(2 * math.pi * spread) if spread > 1 else 1.0
     facts = {"training_error": trained, "test_error": tested, "answers": len(rows), "differ": differ, "chance": likely}
-    said = f"{differ:,} of {len(rows):,} answers to training cases differ from those to the same cases when tested"
+    said = f"{differ:,} of {len(rows):,} predictions of training cases differ from those of the same cases when tested"
     if not differ and likely < chance:
         return Fired(
-            f"Training and test error are identical, {share(tested)}: all {len(rows):,} answers to training cases are "
-            "those of the test.",
+            f"Training and test error are identical, {share(tested)}: all {len(rows):,} predictions of training cases "
+            "are those of the test.",
             facts,
         )
     return Passed(f"{said}.", facts)
@@ -270,7 +270,7 @@ def _no_two_errors(seen: Validation) -> str:
     if not len(seen.run.training_rows):
         return NO_TRAINING_PREDICTIONS
     if len(np.unique(seen.run.predicted)) < 2:
-        return "it answers one class only, so that both errors are the share of the other classes"
+        return "it predicts one class only, so that both errors are the share of the other classes"
     return ""
 
 

@@ -577,6 +577,7 @@ class SliceSearch:
     ) -> Estimate:
         """A quantity among the cases where each column has the slice of a code."""
         changes: dict[str, Any] = {"level": level, "one_sided": one_sided}
+        quantity.check_divisible("in slices")
         if quantity.is_score:
             rows, scores = _check_scored(self.basis, quantity)
             divided = [rows.column(column.name) for column in columns]

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from heldout.announcements import announce
 from heldout.atomic_write import write_whole
 from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.comparison import Alike
+from heldout.errors import GateError
 from heldout.evidence import Label
 from heldout.intervals.estimate import Estimate
 from heldout.result import Result, bound_late
@@ -146,6 +148,22 @@ class Requirement:
         }
 
 
+def _advise(failing: tuple[Requirement, ...]) -> str:
+    """What to do where requirements are not met."""
+    if all(one.outcome == "undecided" for one in failing):
+        return "test on more cases, or let through what is undecided (undecided='pass')."
+    return "improve the classifier, or ask for less."
+
+
+def assert_met(requirement: Requirement) -> Requirement:
+    """The requirement, where it does not fail; otherwise a `GateError` that says why."""
+    __tracebackhide__ = True
+    announce(requirement)
+    if requirement.fails:
+        raise GateError(f"{requirement.text} is not shown. {requirement.why}", hint=_advise((requirement,)))
+    return requirement
+
+
 def _reached(name: str, reached: Reached | None) -> dict[str, Any]:
     """A limit as columns of a row."""
     return {
@@ -169,6 +187,7 @@ class Gate(Result):
     schema: ClassVar[str] = "heldout/gate@1"
     rows_name: ClassVar[str] = "requirements"
     _rendered_by: ClassVar[str] = "heldout.report.gate:render_gate"
+    _phrased_by: ClassVar[str] = "heldout.report.gate:phrase_verdict"
     _charts: ClassVar[Mapping[str, str]] = {"requirements": "heldout.report.gate:draw_requirements"}
     _junit_by: ClassVar[str] = "heldout.report.gate:junit_xml"
 
@@ -185,7 +204,7 @@ class Gate(Result):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Gate {'passed' if self.passed else 'failed'}: {self.summary}; print it to read it>"
+        return f"<Gate {'passed' if self.passed else 'failed'}: {self.summary()}; print it to read it>"
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self.requirements)
@@ -216,10 +235,30 @@ class Gate(Result):
         return tuple(one for one in self.of("undecided") if not one.fails)
 
     @property
+    def verdict(self) -> str:
+        """Whether it passed, and what became of the requirements, in a sentence or two."""
+        return str(bound_late(self._phrased_by)(self))
+
     def summary(self) -> str:
         """How many of each outcome."""
         counts = ((len(self.of(outcome)), outcome) for outcome in ("passed", "failed", "undecided"))
         return ", ".join(f"{number} {outcome}" for number, outcome in counts if number)
+
+    def raise_if_failed(self) -> Gate:
+        """The gate itself where it passes; a `GateError` that says of each failing requirement why, where it fails.
+
+        >>> from heldout import check
+        >>> check(["yes"] * 9 + ["no"] * 9, ["yes"] * 9 + ["no"] * 9, require="recall >= 0.9").raise_if_failed()
+        Traceback (most recent call last):
+        heldout.errors.GateError: The gate failed: 1 undecided.
+        recall >= 0.9: recall[yes] 1.000 meets it, but not beyond chance: with 95 % confidence it is at least .717, ...
+        """
+        __tracebackhide__ = True
+        announce(self)
+        if self.passed:
+            return self
+        lines = [f"{one.text}: {one.why}" for one in self.failing]
+        raise GateError("\n".join([f"The gate failed: {self.summary()}.", *lines]), hint=_advise(self.failing))
 
     def rows(self) -> list[dict[str, object]]:
         """One row per requirement."""

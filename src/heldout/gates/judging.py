@@ -13,8 +13,9 @@ from heldout.errors import OptionError
 from heldout.gates.gate import Against, Baseline, Outcome, Reached, Requirement, Undecided, decide
 from heldout.gates.requirements import SlicedQuantity, SliceTerm, read_slice_term
 from heldout.intervals.estimate import Estimate
-from heldout.measures.catalogue import read_quantity
-from heldout.measures.quantity import Quantity
+from heldout.measures.catalogue import find, read_quantity
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import IN_ORDER, Quantity
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.show.blocks import Style
@@ -154,9 +155,14 @@ def resolve_wanted(written: Written, evaluation: Evaluation) -> Wanted:
             hint="check the slice by itself: filter both files to its rows first.",
         )
     quantity = read_quantity(name, evaluation.labels, costs=evaluation.costs).resolve(evaluation.positive)
-    measure = quantity.bound.measure
+    check_bound(written, quantity.bound.measure)
+    return Wanted(written, quantity, term)
+
+
+def check_bound(written: Written, measure: Measure) -> None:
+    """Refuse a bound that no value of the measure can reach or miss."""
     if not measure.bounded:
-        return Wanted(written, quantity, term)
+        return
     low, high = measure.range
     if written.baseline:
         low, high = low - high, high - low
@@ -167,7 +173,25 @@ def resolve_wanted(written: Written, evaluation: Evaluation) -> Wanted:
             f"{written.text!r} says nothing: {what} lies between {low:g} and {high:g}.",
             hint=f"did you mean {near}, which is {written.limit:g}%?" if near else "give a bound within that range.",
         )
-    return Wanted(written, quantity, term)
+
+
+def judge_estimate(estimate: Estimate, sign: str, bound: float, undecided: Undecided = "fail") -> Requirement:
+    """A requirement on one estimate with its outcome, by the one-sided limit of its level.
+
+    An estimate that was stored has only its own interval, each end of which keeps half of the error: it asks for more.
+    """
+    written = Written(f"{estimate.name} {sign} {bound:g}", estimate.name, sign, f"{bound:g}", float(bound))
+    check_bound(written, find(estimate.measure).measure)
+    ask = estimate.one_sided
+    if ask is None:
+        level, ends = (1 + estimate.level) / 2, (estimate.low, estimate.high, estimate.method)
+        claim = Claim(written, estimate.name, estimate, lambda _level: ends)
+    else:
+        check_gate_level(estimate.level)
+        level = estimate.level
+        claim = Claim(written, estimate.name, estimate, lambda level: _ends_of(ask(level)))
+    ((outcome, limits),) = judge([claim], level)
+    return _requirement(claim, outcome, limits, undecided)
 
 
 def judge_requirements(
@@ -212,12 +236,14 @@ def _sliced_name(estimate: Estimate, term: SliceTerm) -> str:
 
 
 def _value_ends(evaluation: Evaluation, quantity: Quantity, level: float) -> tuple[float, float, str]:
-    estimate = evaluation.one_sided(quantity, level)
-    return estimate.low, estimate.high, estimate.method
+    return _ends_of(evaluation.one_sided(quantity, level))
 
 
 def _sliced_ends(sliced: SlicedQuantity, level: float) -> tuple[float, float, str]:
-    estimate = sliced.estimate(2 * level - 1, one_sided=True)
+    return _ends_of(sliced.estimate(2 * level - 1, one_sided=True))
+
+
+def _ends_of(estimate: Estimate) -> tuple[float, float, str]:
     return estimate.low, estimate.high, estimate.method
 
 
@@ -297,7 +323,8 @@ def describe_value(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
     if math.isnan(ends.low) or math.isnan(ends.high):
         met = "meets" if written.is_met(e.value) else "misses"
         return f"{start} {met} it, but it has no interval{_because(e.note)}, so chance is not ruled out."
-    return _sentence(claim, ends, outcome, start, written.bound, needed)
+    order = f" C{e.note[at + 1 :]}." if (at := e.note.find(IN_ORDER)) >= 0 else ""
+    return f"{_sentence(claim, ends, outcome, start, written.bound, needed)}{order}"
 
 
 def describe_difference(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:

@@ -205,17 +205,17 @@ SEVERITIES: dict[str, tuple[str, ...]] = {"act": ("act",), "know": ("act", "know
 WORDS = {"act": "finding to act on", "know": "finding"}
 
 
-def check_forbidden(forbid: str | Iterable[str], mute: Sequence[str] = ()) -> tuple[str, ...]:
+def check_forbidden(forbid: str | Iterable[str], ignore: Sequence[str] = ()) -> tuple[str, ...]:
     """The codes and severities that are forbidden, refused where there is no such thing.
 
     >>> check_forbidden(["H001", "ACT"])
     ('H001', 'act')
     """
     asked = [forbid] if isinstance(forbid, str) else list(forbid)
-    return tuple(dict.fromkeys(_resolve_forbidden(one, mute) for one in asked))
+    return tuple(dict.fromkeys(_resolve_forbidden(one, ignore) for one in asked))
 
 
-def _resolve_forbidden(asked: Any, mute: Sequence[str]) -> str:
+def _resolve_forbidden(asked: Any, ignore: Sequence[str]) -> str:
     word = str(asked).strip().casefold()
     if word in SEVERITIES:
         return word
@@ -231,8 +231,8 @@ def _resolve_forbidden(asked: Any, mute: Sequence[str]) -> str:
             f"{rule.code} is a rule about a {rule.about}, and a gate looks at an evaluation.",
             hint=f"forbid one of: {listing(codes, most=40)}.",
         )
-    if rule.code in mute:
-        raise OptionError(f"{rule.code} is muted and forbidden at once.", hint="leave out one of the two.")
+    if rule.code in ignore:
+        raise OptionError(f"{rule.code} is ignored and forbidden at once.", hint="leave out one of the two.")
     return rule.code
 
 

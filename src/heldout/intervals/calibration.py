@@ -58,17 +58,17 @@ def _squared(gaps: Floats, shares: Floats) -> Floats:
     return np.asarray((gaps**2 / shares).sum(axis=0))
 
 
-STATISTICS: dict[str, Statistic] = {"expected": _expected, "maximum": _maximum, "squared": _squared}
+# The largest gap is not among them: bins that hold few cases or none decide it, and no interval that was tried covered.
+STATISTICS: dict[str, Statistic] = {"expected": _expected, "squared": _squared}
 # How fast each error grows with the gap of each bin.
 SLOPES: dict[str, Statistic] = {
     "expected": lambda gaps, shares: np.sign(gaps) * np.ones_like(shares),
-    "maximum": lambda gaps, shares: np.sign(gaps) / shares * (np.abs(gaps) / shares == (np.abs(gaps) / shares).max()),
     "squared": lambda gaps, shares: 2 * gaps / shares,
 }
 
 
 def calibration_limits(probabilities: Probabilities, error: str = "expected", level: float = 0.95) -> Limits:
-    """Limits for the expected ("expected") or maximum calibration error or Brier's calibration part ("squared").
+    """Limits for the expected calibration error ("expected") or Brier's calibration part ("squared").
 
     The estimate always lies inside. One below the median that chance alone would give is luck, and for the upper limit
     counts as that median.
@@ -137,7 +137,7 @@ def null_expectation(probabilities: Probabilities, error: str = "expected") -> f
     shares = bins.weight[met][:, None] / probabilities.weight
     if error == "squared":
         return float((noise**2 / shares).sum())
-    return float(STATISTICS[error](_draws(len(noise)) * noise, shares).mean())
+    return float(_maximum(_draws(len(noise)) * noise, shares).mean())
 
 
 def _stretch(quantile: Callable[[float], float], seen: float) -> float:
@@ -302,9 +302,7 @@ def _grouped_root(
 
 def _without_noise(probabilities: Probabilities, error: str, level: float) -> Limits:
     """Limits where every probability was 0 or 1 and right: what Wilson allows for errors that were not met."""
-    bins = probabilities.reliability
-    met = bins.weight > 0
-    size = float(bins.cases[met].min()) if error == "maximum" else probabilities.n_kish
+    size = probabilities.n_kish
     if probabilities.groups is not None:
         size = min(size, probabilities.groups.number)
     high = float(wilson_at(0.0, size, z_value(level))[1])
@@ -344,16 +342,23 @@ def recalibration_limits(ranking: Ranking, coefficient: str, level: float = 0.95
         variance, df = _grouped_coefficient(ranking, groups, fit, at)
         half = float(t_value(level, df)) * math.sqrt(variance)
         return centre - half, centre + half
-    if ranking.weighted:
-        inverse = inverse @ _score_spread(ranking, fit) @ inverse
-    half = z_value(level) * math.sqrt(float(inverse[at, at]))
+    variance = float(inverse[at, at])
+    if ranking.weighted or coefficient == "in_the_large":
+        sandwich = float((inverse @ _score_spread(ranking, fit) @ inverse)[at, at])
+        # A slope that is held at 1 need not be the true one, and then the information is not the inverse variance;
+        # where it is, few cases may show too little spread.
+        variance = sandwich if ranking.weighted else max(variance, sandwich)
+    half = z_value(level) * math.sqrt(variance)
     return centre - half, centre + half
 
 
 def _score_spread(ranking: Ranking, fit: LogisticFit) -> Floats:
     """The spread of the score of a weighted case: the filling of the sandwich."""
     mean = fitted(ranking, fit, slice(None))
-    squares = np.asarray(ranking.positive_squares) * (1 - mean) ** 2 + np.asarray(ranking.negative_squares) * mean**2
+    positives, negatives = ranking.positives, ranking.negatives
+    if ranking.positive_squares is not None and ranking.negative_squares is not None:
+        positives, negatives = ranking.positive_squares, ranking.negative_squares
+    squares = positives * (1 - mean) ** 2 + negatives * mean**2
     columns = np.stack([np.ones(len(mean)), logits(ranking)])[: len(fit.information)]
     return np.asarray(columns * squares @ columns.T)
 

@@ -22,7 +22,7 @@ from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Kind, Measure
-from heldout.measures.quantity import Bound, Quantity, per_class
+from heldout.measures.quantity import Bound, Quantity, note_class_order, per_class
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
@@ -80,7 +80,9 @@ class Estimator:
             return default
         guarded = METHODS[default.one_sided]
         # Tables of very many classes are not drawn.
-        return guarded if guarded.applies(subject) else METHODS["effective-clopper-pearson"]
+        if guarded.applies(subject) or not subject.bound.measure.bounded:
+            return guarded if guarded.applies(subject) else default
+        return METHODS["effective-clopper-pearson"]
 
     def chosen(self, subject: Subject) -> Method:
         """The method asked for where it applies, otherwise the default."""
@@ -201,7 +203,8 @@ class Estimator:
         clusters = self.confusion.clusters
         lonely = ONE_GROUP if clusters is not None and clusters.number < 2 else ""
         refused = "" if self.plan is None else self.plan.refused
-        return "; ".join(filter(None, (_left_out(subject), lonely, refused)))
+        order = note_class_order(subject.bound.measure, self.confusion.labels)
+        return "; ".join(filter(None, (_left_out(subject), lonely, refused, order)))
 
 
 # The default of each kind of measure, of one class or of all cases; averages have their own below.
@@ -235,12 +238,14 @@ def _default_name(subject: Subject, level: float) -> str:
         return usual
     if subject.confusion.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
+    # What has no bounds, as formulas of one's own may have none, has the closed form of the delta method.
+    closed = "effective-wilson" if subject.bound.measure.bounded else "logit"
     if subject.confusion.n_classes == 1 and subject.axis != "class":
         # A table of one cell has no spread to draw; its one class has.
-        return "effective-wilson"
+        return closed
     is_class = subject.axis == "class"
     drawn = level <= DRAWN_LEVEL if is_class else can_draw_tables(subject.confusion.n_classes, level)
-    return "dirichlet" if drawn and not _plenty(subject.confusion) else "effective-wilson"
+    return "dirichlet" if drawn and not _plenty(subject.confusion) else closed
 
 
 def _plenty(confusion: Confusion) -> bool:

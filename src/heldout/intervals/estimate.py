@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar, NoReturn, overload
 
 import numpy as np
@@ -29,7 +30,8 @@ class Estimate(Result):
 
     `n` is the number of cases behind it: of the denominator for a proportion, otherwise of all. `undefined` says
     why the value is nan where it is; `note` says what else a reader must know. `bounds` contain the value that the
-    scores themselves would give, where they were counted in bins; None where the value is exact.
+    scores themselves would give, where they were counted in bins; None where the value is exact. `one_sided` asks the
+    evaluation that gave it for limits that each keep a level by themselves; a stored estimate has lost it.
     """
 
     schema: ClassVar[str] = "heldout/estimate@1"
@@ -47,6 +49,12 @@ class Estimate(Result):
     note: str = ""
     style: Style = "share"
     bounds: tuple[float, float] | None = None
+    one_sided: Callable[[float], Estimate] | None = field(default=None, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The evaluation behind it holds all the cases, and is not stored with one number.
+        kept = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "one_sided"}
+        return partial(type(self), **kept), ()
 
     def __post_init__(self) -> None:
         # What is no share of anything has no limits either. A ratio whose denominator is 0 because it has no upper end

@@ -275,32 +275,31 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
     if n < 2 or (groups is not None and groups.number < 2):
         return bounds
     met = bins.weight > 0
+    moments = probabilities.losses["brier"]
     share = bins.weight[met] / probabilities.weight
-    rate = bins.observed[met] / bins.weight[met]
+    rate, gap = bins.observed[met] / bins.weight[met], bins.gap[met] / bins.weight[met]
     cases = np.maximum(n * share, 1.0)
     # A single case says nothing of the variance in its bin: there it is that of its own probability.
-    expected = bins.spread[met] / bins.weight[met]
-    unbiased = np.where(cases > 1.5, rate * (1 - rate) * cases / np.maximum(cases - 1, 0.5), expected)
+    within = np.maximum(bins.squares[met] / bins.weight[met] - gap**2, 0.0)
+    unbiased = np.where(
+        cases > 1.5, within * cases / np.maximum(cases - 1, 0.5), bins.spread[met] / bins.weight[met]
+    )  # fmt: skip
     prevalence = float(share @ rate)
-    lost = float(unbiased.sum()) / n
-    refinement = probabilities.losses["brier"].mean - float((bins.gap[met] ** 2 / bins.weight[met]).sum()) / (
-        probabilities.weight
-    )
-    # The influence of a case of each bin, positive and negative.
-    hit, miss = (1 - rate) ** 2, rate**2
-    centre = refinement + lost
+    centre = moments.mean - float(share @ gap**2) + float(unbiased.sum()) / n
+    # A case with the loss l moves the refinement by l, and its bin takes back what the gap has of it.
+    pull, by_class = 0.0, float(probabilities.class_losses["brier"][1]) / probabilities.weight
     if part == "resolution":
-        hit, miss = (1 - 2 * prevalence) - hit, -miss
+        pull = 1 - 2 * prevalence
         centre = prevalence * (1 - prevalence) * n / (n - 1) - centre
-    mean = float(share @ (rate * hit + (1 - rate) * miss))
-    spread = float(share @ (rate * hit**2 + (1 - rate) * miss**2)) - mean**2
+    spread = float(moments.about(moments.mean)[0, 2]) / moments.weight
+    spread += pull**2 * prevalence * (1 - prevalence) - 2 * pull * (by_class - moments.mean * prevalence)
+    spread += _bin_spread(share, rate, rate, pull) - _bin_spread(share, rate, rate - gap, pull)
     # As many shares were fitted as there are bins.
     freedom = max(n - int(met.sum()), n / 2)
     variance = max(spread, 0.0) / freedom + 2 * float((unbiased**2).sum()) / n**2
     critical = float(t_value(level, freedom))
     if groups is not None:
         grouped, _ = _group_moments(probabilities, groups, "brier")
-        moments = probabilities.losses["brier"]
         plain = float(moments.about(moments.mean)[0, 2]) / moments.weight / (n - 1)
         variance *= max(grouped.variance / plain, 1.0) if plain > 0 else 1.0
         critical = float(t_value(level, grouped.df))
@@ -310,6 +309,13 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
         size = n if groups is None else grouped.effective
         half_width = float(wilson_at(0.0, size, z_value(level))[1])
     return _within((centre - half_width, centre + half_width), bounds)
+
+
+def _bin_spread(share: Floats, rate: Floats, centre: Floats, pull: float) -> float:
+    """The variance of `pull` · y − (y − centre)², where every case of a bin has the same centre."""
+    hit, miss = pull - (1 - centre) ** 2, -(centre**2)
+    mean = float(share @ (rate * hit + (1 - rate) * miss))
+    return float(share @ (rate * hit**2 + (1 - rate) * miss**2)) - mean**2
 
 
 def uncertainty_limits(probabilities: Probabilities, level: float = 0.95) -> Limits:

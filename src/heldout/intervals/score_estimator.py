@@ -23,8 +23,10 @@ from heldout.intervals.score_methods import (
     BOOTSTRAPS,
     INDEPENDENT,
     NO_INTERVAL,
+    NOT_OF_FEW,
     NOT_OF_GROUPS,
     RankingLimits,
+    closed_methods,
     one_sided_limits,
     score_limits,
 )
@@ -175,7 +177,7 @@ class ScoreEstimator:
         if lonely:
             note = "; ".join(filter(None, (note, ONE_GROUP)))
         if math.isnan(low) and not math.isnan(value):
-            note = "; ".join(filter(None, (note, NOT_OF_GROUPS)))
+            note = "; ".join(filter(None, (note, NOT_OF_GROUPS if closed_methods(bound.measure) else NOT_OF_FEW)))
         undefined = bound.undefined if math.isnan(value) else ""
         return Estimate(
             bound.name,
@@ -216,8 +218,9 @@ class ScoreEstimator:
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
         if not isinstance(evidence, Probabilities):
             return ""
-        if measure.name == "expected_calibration_error":
-            return f"a perfectly calibrated model would show {share(null_expectation(evidence))} with these bins"
+        if measure.component in ("expected", "maximum"):
+            chance = share(null_expectation(evidence, measure.component))
+            return f"a perfectly calibrated model would show {chance} with these bins"
         if measure.name == "log_loss" and evidence.clipped:
             return f"{evidence.clipped:,} of the probabilities of what came true are 0, and count as the least beside 1"
         return ""

@@ -98,7 +98,10 @@ INDEPENDENT = frozenset(
     }
 )
 # Why a measure whose methods all take rows as independent has no interval where they are not.
-NOT_OF_GROUPS = "no interval: it depends on the class shares, whose sums by group are not kept with the probabilities"
+NO_INTERVAL = "no interval: "
+NOT_OF_GROUPS = f"{NO_INTERVAL}it depends on the class shares, whose sums by group are not kept with the probabilities"
+# Why a measure has none at all.
+NOT_OF_FEW = f"{NO_INTERVAL}bins that hold few cases, or none, decide it"
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
     "bootstrap": ("percentile", None),

@@ -183,9 +183,29 @@ def spread(
 ) -> SamplingSpread:
     """Train one model on n cases, and test it on many independent test sets of each size.
 
+    Parameters
+    ----------
+    world : World, optional
+        Where the cases come from, with a known true error; a usual one unless said.
+    learner : estimator or str
+        Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
+    sizes : sequence of int
+        Sizes of test sets.
+    n : int
+        How many cases are trained on.
+    repeats : int
+        How many test sets of each size are drawn.
+    seed : int
+        Where everything random begins.
+    level : float
+        The level of the intervals.
+
+    Examples
+    --------
     >>> found = spread(sizes=[25, 100], repeats=50)
     >>> round(found.expected(0) / found.expected(1), 12)
     2.0
+
     """
     world = resolve_world(world, n=n, least=2, repeats=repeats, seed=seed, level=level)
     wanted = tuple(sorted({check_whole("every size", size, 1) for size in sizes}))
@@ -288,10 +308,28 @@ def optimism(
 ) -> TrainingOptimism:
     """Train on n cases again and again, and compare the error on them and on n new ones with the true error.
 
+    Parameters
+    ----------
+    world : World, optional
+        Where the cases come from, with a known true error; a usual one unless said.
+    learner : estimator or str
+        Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
+    n : int
+        How many cases are trained on.
+    repeats : int
+        How many data sets are drawn.
+    seed : int
+        Where everything random begins.
+    level : float
+        The level of the intervals.
+
+    Examples
+    --------
     >>> from heldout.lab.worlds import Noise
     >>> found = optimism(Noise(), "knn:1", n=20, repeats=30)
     >>> found.bias("training set")[0]
     -0.5
+
     """
     world = resolve_world(world, n=n, least=2, repeats=repeats, seed=seed, level=level)
     name, estimator = prepare_for_world(learner, world, seed)
@@ -416,9 +454,29 @@ def estimators(
 ) -> EstimatorBias:
     """Draw data sets of n cases, estimate the error by each plan, and compare with the true error.
 
+    Parameters
+    ----------
+    world : World, optional
+        Where the cases come from, with a known true error; a usual one unless said.
+    learner : estimator or str
+        Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
+    n : int
+        How many cases are trained on.
+    plans : sequence of plans
+        The plans to compare.
+    repeats : int
+        How many data sets are drawn.
+    seed : int
+        Where everything random begins.
+    level : float
+        The level of the intervals.
+
+    Examples
+    --------
     >>> found = estimators(n=30, plans=["resubstitution", "leave-one-out"], repeats=20)
     >>> found.figure("resubstitution", "bias")[0] < found.figure("leave-one-out", "bias")[0]
     True
+
     """
     world = resolve_world(world, n=n, least=4, repeats=repeats, seed=seed, level=level)
     read = [read_plan(plan) for plan in ([plans] if isinstance(plans, str) else plans)]
@@ -539,8 +597,22 @@ def coverage(
     Nothing is simulated: for n cases there are n + 1 possible counts, each with its probability and its interval.
     Figures to compare with: Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133.
 
+    Parameters
+    ----------
+    n : int or sequence of int
+        Numbers of cases.
+    p : float or sequence of float
+        True probabilities.
+    methods : str or sequence of str, optional
+        Interval methods; all for a proportion unless said.
+    level : float
+        The level of the intervals.
+
+    Examples
+    --------
     >>> round(coverage(18, 0.5, "normal")["normal"].coverage, 3)
     0.904
+
     """
     check_level(level)
     sizes = [check_whole("n", size, 1) for size in (n if isinstance(n, Sequence | np.ndarray) else [n])]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ WRITTEN = re.compile(
     r"(?:\((?P<inside>[^)]*+)\))?\s*+(?:\[(?P<class>.*)\])?\s*$",
     re.DOTALL | re.IGNORECASE,
 )
+# scikit-learn's names of scorers have the average behind: f1_macro, roc_auc_ovr (macro), roc_auc_ovr_weighted.
+BEHIND = re.compile(r"^(?P<name>.+?)(?:_ovr(?:_(?P<ovr>weighted))?|_(?P<average>macro|micro|weighted))$")
 
 
 def spelled(name: str) -> str:
@@ -40,7 +42,47 @@ def spelled(name: str) -> str:
     return re.sub(r"[\s_]+|-(?=.)", "_", text)
 
 
-@lru_cache(maxsize=1)
+Known = TypeVar("Known")
+_FORGET: list[Callable[[], None]] = []
+
+
+def known_until_registered(function: Callable[..., Known]) -> Callable[..., Known]:
+    """Remember what a function makes of the catalogue, until a measure is added to it."""
+    remembered = lru_cache(function)
+    _FORGET.append(remembered.cache_clear)
+    return remembered
+
+
+def register(measure: Measure) -> Measure:
+    """Add a measure of one's own, which then is found by its name everywhere; one of the same name is replaced."""
+    names = every_name()
+    for name in (measure.name, *map(spelled, measure.aliases)):
+        taken = CATALOGUE.get(names.get(name, ""))
+        if taken is not None and not taken.own:
+            raise OptionError(
+                f"The name {name!r} belongs to a measure that there is already: {taken.summary}",
+                hint="call yours something else.",
+            )
+    CATALOGUE[measure.name] = measure
+    if measure.scope in ("class", "table"):
+        COUNTED[measure.name] = measure
+    else:
+        COUNTED.pop(measure.name, None)
+    for forget in _FORGET:
+        forget()
+    return measure
+
+
+def unregister(name: str) -> None:
+    """Take a measure of one's own out again."""
+    if name in CATALOGUE and CATALOGUE[name].own:
+        del CATALOGUE[name]
+        COUNTED.pop(name, None)
+        for forget in _FORGET:
+            forget()
+
+
+@known_until_registered
 def every_name() -> dict[str, str]:
     """Each name, alias and symbol with the measure it stands for."""
     names = {m.name: m.name for m in CATALOGUE.values()}
@@ -64,6 +106,9 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
     if bracket and inside.endswith(")"):
         return find(alone, costs=costs, **{**_read_parameters(name, inside[:-1]), **parameters})
     key = spelled(name)
+    if key not in every_name():
+        # scikit-learn's functions: f1_score, roc_auc_score.
+        key = key.removesuffix("_score")
     if re.fullmatch(r"f_?\d+(\.\d+)?", key) and "beta" not in parameters:
         parameters["beta"] = float(key[1:].lstrip("_"))
         key = "f_score"
@@ -86,7 +131,7 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
     return Bound(measure, _settled(measure, parameters), costs if measure.kind == "cost" else None)
 
 
-@lru_cache
+@known_until_registered
 def headline(surface: Surface) -> tuple[Bound, ...]:
     """The measures that a surface shows first, in their order.
 
@@ -117,6 +162,19 @@ def headline_quantities(
     return tuple(quantities)
 
 
+# Below this share of the rarer class accuracy is high whatever a classifier does, and average precision leads.
+RARE = 0.2
+
+
+def is_imbalanced(cases: float, n: float) -> bool:
+    """Whether so many cases of a class out of `n` are few enough that accuracy says little.
+
+    >>> is_imbalanced(142, 1000), is_imbalanced(300, 1000), is_imbalanced(0, 0)
+    (True, False, False)
+    """
+    return n > 0 and 0 < cases / n < RARE
+
+
 def _weighted_kappa(weights: str) -> Measure:
     by_name = {"none": "kappa", "linear": "linear_kappa", "quadratic": "quadratic_kappa"}
     if weights not in by_name:
@@ -140,7 +198,8 @@ def _settled(measure: Measure, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameter(measure: Measure, key: str, given: Any) -> float:
-    low, high, reached = PARAMETERS[key]
+    # The parameters of one's own measures may be any numbers.
+    low, high, reached = PARAMETERS.get(key, (-math.inf, math.inf, True)) if measure.own else PARAMETERS[key]
     try:
         value = float(given)
     except (TypeError, ValueError):
@@ -163,7 +222,11 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
     >>> asked = read_quantity("Recall[spam]", ["ham", "spam"])
     >>> asked.bound.name, asked.class_, asked.average
     ('recall', 'spam', None)
+    >>> read_quantity("f1_macro").average, read_quantity("roc_auc_ovr_weighted").average
+    ('macro', 'weighted')
     """
+    if isinstance(text, Measure):
+        return Quantity(find(text.name, costs=costs))
     if not isinstance(text, str):
         raise OptionError(f"A measure is asked for by its name. Got {text!r}.", hint="for example 'macro f1'.")
     match = WRITTEN.match(text)
@@ -180,12 +243,29 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
             name = whole
         else:
             average = next(a for a in AVERAGES if a == match["average"].casefold())
+    elif (behind := BEHIND.match(spelled(name))) and spelled(name) not in every_name():
+        name, average = (
+            behind["name"],
+            next(a for a in AVERAGES if a == (behind["average"] or behind["ovr"] or "macro")),
+        )
     bound = find(name, costs=costs, **parameters)
     if match["class"] is None:
         return Quantity(bound, average=average)
     if average is not None:
         raise OptionError(f"{text!r} asks for one class and for an average.", hint="leave out one of the two.")
     return Quantity(bound, class_=_label(match["class"], labels))
+
+
+def name_measures(given: Any) -> Any:
+    """Measures by their names, where they were given themselves; what is neither is left to whoever reads it.
+
+    >>> name_measures([CATALOGUE["recall"], "macro f1"]), name_measures(None)
+    (['recall', 'macro f1'], None)
+    """
+    if isinstance(given, Measure):
+        return given.name
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    return [one.name if isinstance(one, Measure) else one for one in given] if several else given
 
 
 def _read_parameters(text: str, inside: str) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from heldout.evidence.confusion import true_negatives
 from heldout.measures.declare import Measure
 
 CORNERS = ("tp", "fn", "fp", "tn")
+# What a formula calls the square table itself: rows are the truth, in the order of the labels.
+WHOLE_TABLE = "table"
 
 
 class Cells(dict[str, Any]):
@@ -64,6 +66,7 @@ class Margins:
     wrong: Any
     cells: Callable[[NDArray[np.float64]], Any]
     k: int
+    table: Callable[[], Any] | None = None
 
 
 class TableBatch:
@@ -98,6 +101,7 @@ class TableBatch:
             wrong=fn.sum(axis=-1),
             cells=lambda weights: tables.reshape(*tables.shape[:-2], -1) @ weights.reshape(-1),
             k=self.k,
+            table=lambda: tables,
         )
 
     def _without(self, c: int) -> Any:
@@ -203,6 +207,10 @@ AGGREGATES: Mapping[str, Aggregate] = {
 }
 
 
+# Sums that count how many classes an answer is off, to this power: the order of the classes decides them.
+GAPS = {"linear_gap": 1, "quadratic_gap": 2}
+
+
 def batch_cells(measure: Measure, batch: TableBatch, costs: NDArray[np.float64] | None) -> dict[str, Any]:
     """The sums that a formula names, for every table of a batch."""
     return _named(measure, batch.margins, costs)
@@ -211,7 +219,6 @@ def batch_cells(measure: Measure, batch: TableBatch, costs: NDArray[np.float64] 
 def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.float64] | None) -> dict[str, Any]:
     """The sums that a formula names, from the cells that were met; no square table is made."""
     i, j, counts = confusion.truth, confusion.predicted, confusion.counts.astype(np.float64)
-    gaps = {"linear_gap": 1, "quadratic_gap": 2}
     margins = Margins(
         rows=confusion.truth_totals.astype(np.float64),
         columns=confusion.predicted_totals.astype(np.float64),
@@ -220,11 +227,12 @@ def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.flo
         wrong=confusion.wrong,
         cells=lambda weights: (counts * weights[i, j]).sum(),
         k=confusion.n_classes,
+        table=lambda: confusion.matrix.astype(np.float64),
     )
-    named = _named(measure, margins, costs, skip=tuple(gaps))
+    named = _named(measure, margins, costs, skip=tuple(GAPS))
     for name in measure.cells:
-        if name in gaps:
-            named[name] = (counts * np.abs(i - j).astype(np.float64) ** gaps[name]).sum()
+        if name in GAPS:
+            named[name] = (counts * np.abs(i - j).astype(np.float64) ** GAPS[name]).sum()
     return named
 
 
@@ -237,6 +245,8 @@ def _named(
             if costs is None:
                 raise TypeError(f"{measure.name} needs costs")
             named[name] = margins.cells(costs)
+        elif name == WHOLE_TABLE and margins.table is not None:
+            named[name] = margins.table()
         elif name not in skip:
             named[name] = AGGREGATES[name].value(margins)
     return named

@@ -186,7 +186,7 @@ def informedness(tp: Any, fn: Any, tn: Any, fp: Any) -> tuple[Any, Any]:
     aliases=("delta_p",),
     kind="agreement",
     low=-1.0,
-    undefined="only one of the two answers was ever given",
+    undefined="only one of the two classes was ever predicted",
     reference=POWERS,
     formula="PPV + NPV - 1",
 )
@@ -210,6 +210,7 @@ def geometric_mean(tp: Any, fn: Any, tn: Any, fp: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="FM",
+    title="Fowlkes–Mallows",
     aliases=("fmi", "g_measure"),
     kind="agreement",
     undefined="there are no actual or no predicted positives",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ Kind = Literal[
     "proportion", "f", "ratio", "odds", "agreement", "cost", "ranking", "precision area", "loss", "calibration"
 ]
 Direction = Literal["higher", "lower", "zero", "none"]
-Scope = Literal["class", "table", "ranking", "pairs", "probability"]
+Scope = Literal["class", "table", "ranking", "pairs", "probability", "cases"]
 Strata = Literal["", "truth", "predicted"]
 Surface = Literal["screen", "page", "validation", "comparison", "card"]
 # How bins bound a measure of a ranking: it grows with the ROC curve, so the best and the worst order inside the bins
@@ -50,7 +51,10 @@ PARAMETERS: Mapping[str, tuple[float, float, bool]] = {
     "quantile": (0.0, 1.0, False),
     "k": (1.0, math.inf, True),
 }
-INITIALS = {"roc": "ROC", "auc": "AUC", "pr": "PR", "tpr": "TPR", "fpr": "FPR"}
+INITIALS = {
+    "roc": "ROC", "auc": "AUC", "pr": "PR", "tpr": "TPR", "fpr": "FPR", "brier": "Brier", "gini": "Gini",
+    "jaccard": "Jaccard",
+}  # fmt: skip
 SYMBOLS = {
     "tp": "TP",
     "fp": "FP",
@@ -90,7 +94,8 @@ class Measure:
 
     Of measures of scores: `intervals` names the methods without resampling, the default first; `component` says which
     loss, distance or coefficient such a method is about; `fold_interval` names the method for the mean over folds;
-    `binned` says how scores in bins bound it; `reported` whether it is reported without being asked for.
+    `binned` says how scores in bins bound it; `reported` whether it is reported without being asked for. `own` says
+    that a person declared it, outside of the catalogue that comes with heldout.
     """
 
     name: str
@@ -120,11 +125,32 @@ class Measure:
     scaling: Scaling | None = field(default=None, repr=False)
     headline: Headline | None = field(default=None, repr=False)
     reported: bool = field(default=False, repr=False)
+    title_text: str = field(default="", repr=False)
+    own: bool = field(default=False, repr=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         # A declared measure stands where its function did, so it is copied and pickled by name.
-        module, name = self.function.__module__, self.function.__name__
+        written = getattr(self.function, "function", self.function)
+        module, name = written.__module__, getattr(written, "__name__", "")
+        if self.own and getattr(sys.modules.get(module), name, None) is not self:
+            # One that was made from a function which stands there itself.
+            return super().__reduce__()
         return _declared, (module, name)
+
+    def __hash__(self) -> int:
+        # Parameters stand in a dictionary, which has no hash; the name tells enough.
+        return hash((self.name, self.scope))
+
+    def __call__(self, *cells: Any, **more: Any) -> Any:
+        """The value for these counts, or whatever else the formula takes; nan where it is undefined.
+
+        >>> from heldout.measures.counts import recall
+        >>> float(recall(tp=9, fn=1))
+        0.9
+        """
+        from heldout.measures.quantity import divide
+
+        return divide(*self.function(*cells, **more))
 
     @property
     def scaled(self) -> Scaling:
@@ -134,7 +160,7 @@ class Measure:
     @cached_property
     def title(self) -> str:
         """The name as it is written in a sentence or a table."""
-        return " ".join(INITIALS.get(word, word) for word in self.name.split("_"))
+        return self.title_text or " ".join(INITIALS.get(word, word) for word in self.name.split("_"))
 
     @cached_property
     def formula(self) -> str:
@@ -181,9 +207,11 @@ def measure(
     scaling: Scaling | None = None,
     headline: Headline | None = None,
     reported: bool = False,
+    title: str = "",
 ) -> Callable[[Formula], Measure]:
     """Turn a formula into a measure.
 
+    `title` is the name that is printed, where it is not that of the function.
     `averages` allows macro, micro and weighted averages; `strata` says that the denominators of the
     classes share no case, and which margin they count; `overall` names the measure whose mean over the classes it
     is on a whole table; `over_folds` says how the folds of a plan are put together. `Measure` explains what measures of
@@ -227,6 +255,7 @@ def measure(
             scaling=scaling,
             headline=headline,
             reported=reported,
+            title_text=title,
         )
 
     return declare
@@ -240,10 +269,20 @@ class _Letters(ast.NodeTransformer):
 
 
 def _written(function: Formula) -> str:
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return write_formula(ast.parse(textwrap.dedent(inspect.getsource(function))))
+
+
+def write_formula(tree: ast.AST) -> str:
+    r"""What the first return statement gives, in the letters of a text book.
+
+    >>> write_formula(ast.parse("def recall(tp, fn):\n    return tp, tp + fn"))
+    'TP / (TP + FN)'
+    """
     returned = next(node for node in ast.walk(tree) if isinstance(node, ast.Return))
+    if returned.value is None:
+        raise TypeError("a formula returns something")
     if not isinstance(returned.value, ast.Tuple):
-        raise TypeError(f"{function.__name__} must return a numerator and a denominator")
+        return ast.unparse(_Letters().visit(returned.value)).replace(" ** 2", "²").replace(" * ", " · ")
     top, bottom = (_Letters().visit(part) for part in returned.value.elts)
     return f"{_bracketed(top)} / {_bracketed(bottom)}"
 

@@ -60,6 +60,7 @@ def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
 
 @measure(
     symbol="BS",
+    title="Brier score",
     aliases=("brier_score", "brier_loss", "brier_score_loss"),
     kind="loss",
     scope="probability",
@@ -174,6 +175,7 @@ def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
 
 @measure(
     symbol="BSS",
+    title="Brier skill score",
     aliases=("brier_skill_score",),
     kind="loss",
     scope="probability",
@@ -237,7 +239,6 @@ def expected_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
     undefined=NO_BINS,
     reference=NAEINI,
     formula="largest |mean p - share that came true| of a bin",
-    intervals=("test-inversion",),
     component="maximum",
     reported=True,
 )
@@ -353,6 +354,7 @@ def calibration_error_quantile(ranking: Ranking, *, quantile: float = 0.9) -> tu
 
 @measure(
     symbol="top-k",
+    title="top-k accuracy",
     aliases=("top_k", "top_k_accuracy_score"),
     scope="probability",
     undefined=NO_RANKS,

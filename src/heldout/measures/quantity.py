@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -12,11 +12,43 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
-from heldout.measures.cells import CORNERS, Cells, TableBatch, batch_cells, class_cells, evidence_cells, slopes
+from heldout.measures.cells import (
+    CORNERS,
+    GAPS,
+    WHOLE_TABLE,
+    Cells,
+    TableBatch,
+    batch_cells,
+    class_cells,
+    evidence_cells,
+    slopes,
+)
 from heldout.measures.declare import Measure
+from heldout.show.escape import visible
+from heldout.show.text_width import shorten
 
 Average = Literal["macro", "micro", "weighted"]
 AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
+
+
+IN_ORDER, SHOWN_IN_ORDER = "classes in the order", 8
+
+
+def note_class_order(measure: Measure, labels: Sequence[Label]) -> str:
+    """In which order a measure of ordered classes takes texts, which need not be the one that is meant.
+
+    >>> from heldout.measures.catalogue import find
+    >>> note_class_order(find("quadratic_kappa").measure, ("high", "low", "mid"))
+    'classes in the order high, low, mid; another is given by labels= (--labels)'
+    """
+    if len(labels) < 3 or GAPS.keys().isdisjoint(measure.cells) or not any(isinstance(x, str) for x in labels):
+        return ""
+    # Only those that are shown are made fit to be shown: there may be a million.
+    shown = [shorten(visible(str(label)), 40) for label in labels[:SHOWN_IN_ORDER]]
+    return (
+        f"{IN_ORDER} {listing([*shown, *labels[SHOWN_IN_ORDER:]], most=SHOWN_IN_ORDER)}; another is given by labels= "
+        "(--labels)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +125,8 @@ class Bound:
 
     def table_gradient(self, confusion: Confusion) -> NDArray[np.float64]:
         """Derivative by the count of each cell that was met, through the sums that the formula names."""
+        if WHOLE_TABLE in self.measure.cells:
+            return self._cell_by_cell(confusion)
         step = 1e-30
         cells = evidence_cells(self.measure, confusion, self.costs)
         total = np.zeros(len(confusion.counts))
@@ -101,6 +135,16 @@ class Bound:
             moved[name] += 1j * step
             total += float(np.imag(self.value(moved))) / step * slope
         return total
+
+    def _cell_by_cell(self, confusion: Confusion) -> NDArray[np.float64]:
+        """The same by central differences, for a formula of the table itself, which need not know complex numbers."""
+        i, j, n = confusion.truth, confusion.predicted, len(confusion.counts)
+        step = 1e-4 * np.maximum(confusion.counts.astype(np.float64), 1e-3)
+        moved = np.repeat(confusion.matrix.astype(np.float64)[None], 2 * n, axis=0)
+        moved[np.arange(n), i, j] += step
+        moved[np.arange(n, 2 * n), i, j] -= step
+        values = np.asarray(self.of_tables(TableBatch(moved)))
+        return np.asarray((values[:n] - values[n:]) / (2 * step))
 
 
 def _brief(number: float) -> str:
@@ -282,6 +326,15 @@ class Quantity:
         """What tells its estimate from others: measure, class and average."""
         return self.bound.name, self.class_, self.average
 
+    def check_divisible(self, where: str) -> Quantity:
+        """The same quantity, refused where it is a function of all cases and only parts of them are looked at."""
+        if self.is_of_cases:
+            raise OptionError(
+                f"{self.bound.name} is a function of all cases together, and has no value {where}.",
+                hint="declare a formula of the counts with heldout.measure, or evaluate each part by itself.",
+            )
+        return self
+
     def check_costs(self, costs: Any) -> Quantity:
         """The same quantity, refused where it is a cost and no costs were given."""
         if self.bound.measure.kind == "cost" and costs is None:
@@ -291,7 +344,12 @@ class Quantity:
     @property
     def is_score(self) -> bool:
         """Whether it is made from scores, and not from counts."""
-        return self.bound.measure.scope not in ("class", "table")
+        return self.bound.measure.scope not in ("class", "table", "cases")
+
+    @property
+    def is_of_cases(self) -> bool:
+        """Whether it is a function of one's own of the single cases, which nothing that was counted can stand for."""
+        return self.bound.measure.scope == "cases"
 
     def check_scored(self, scores: Scores | None) -> Scores:
         """What holds the scores that this measure is of; refused where there are none."""

@@ -159,6 +159,7 @@ def corrected_partial_auc_by_recall(ranking: Ranked, *, low: float = 0.9, high: 
 
 @measure(
     symbol="KS",
+    title="Kolmogorov–Smirnov",
     aliases=("ks", "ks_statistic", "kolmogorov_smirnov_statistic"),
     kind="ranking",
     scope="ranking",
@@ -179,7 +180,7 @@ def kolmogorov_smirnov(ranking: Ranked) -> tuple[Any, Any]:
 
 @measure(
     symbol="AP",
-    aliases=("ap", "prc_area", "average_precision_score"),
+    aliases=("ap", "pr_auc", "auc_pr", "auprc", "prc_area", "average_precision_score"),
     kind="precision area",
     scope="ranking",
     over_folds="ranks",
@@ -199,7 +200,7 @@ def average_precision(ranking: Ranked) -> tuple[Any, Any]:
 
 @measure(
     symbol="PR area",
-    aliases=("auprc", "pr_auc", "auc_pr", "area_under_pr"),
+    aliases=("area_under_pr", "interpolated_pr_auc"),
     kind="precision area",
     scope="ranking",
     over_folds="ranks",
@@ -501,7 +502,8 @@ MEASURES: tuple[Measure, ...] = (
 
 @measure(
     symbol="M",
-    aliases=("hand_till", "ovo_auc", "multiclass_auc"),
+    title="multi-class AUC (Hand–Till)",
+    aliases=("hand_till", "ovo_auc", "roc_auc_ovo", "multiclass_auc"),
     kind="ranking",
     scope="pairs",
     over_folds="mean",

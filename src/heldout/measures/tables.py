@@ -33,7 +33,7 @@ def accuracy(correct: Any, n: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="ERR",
-    aliases=("error", "err", "misclassification_rate", "sample_error"),
+    aliases=("error", "err", "misclassification_rate", "sample_error", "zero_one_loss", "hamming_loss"),
     scope="table",
     direction="lower",
     undefined=NO_CASES,
@@ -93,6 +93,7 @@ def quadratic_kappa(n: Any, quadratic_gap: Any, quadratic_chance: Any) -> tuple[
 
 @measure(
     symbol="MCC",
+    title="MCC",
     aliases=("mcc", "phi", "matthews_corrcoef", "matthews_correlation"),
     scope="table",
     kind="agreement",
@@ -119,7 +120,7 @@ def matthews(covariance: Any, truth_spread: Any, predicted_spread: Any) -> tuple
     formula="cases of the commonest class / n",
 )
 def no_information_rate(commonest: Any, n: Any) -> tuple[Any, Any]:
-    """Accuracy of always answering the commonest class."""
+    """Accuracy of always predicting the commonest class."""
     return commonest, n
 
 

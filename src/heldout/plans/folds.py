@@ -75,11 +75,25 @@ def check_enough_rows(n: int, k: int) -> None:
 def kfold(k: int = 10, *, repeats: int = 1, stratified: bool = True, seed: int | None = None) -> KFold:
     """K-fold cross-validation, stratified unless told otherwise.
 
+    Parameters
+    ----------
+    k : int
+        The number of folds.
+    repeats : int
+        How often the folds are drawn anew.
+    stratified : bool
+        Whether the shares of the classes are kept.
+    seed : int, optional
+        Where the drawing begins; without, the seed of the call that uses the plan.
+
+    Examples
+    --------
     >>> kfold(2, repeats=5).text
     '5x2-fold'
     >>> cases = Cases(np.array([0, 0, 0, 1, 1, 1]), ("no", "yes"))
     >>> len(kfold(3).splits(cases)), kfold(3).splits(cases).sizes.tolist()
     (3, [2, 2, 2])
+
     """
     return KFold(k, repeats, stratified, seed)
 
@@ -114,11 +128,21 @@ class ByColumn(Plan):
 def by_column(fold_of_every_row: Any, *, name: str | None = None) -> ByColumn:
     """Folds from a column: rows with the same value are tested together.
 
+    Parameters
+    ----------
+    fold_of_every_row : array
+        One value per row.
+    name : str, optional
+        What the column is called.
+
+    Examples
+    --------
     >>> plan = by_column(["b", "a", "b"], name="site")
     >>> plan.text, plan.names
     ('column site', ('a', 'b'))
     >>> [test.tolist() for _, test in plan.splits(Cases(np.array([0, 1, 1]), ("no", "yes")))]
     [[1], [0, 2]]
+
     """
     if name is None:
         own = getattr(fold_of_every_row, "name", None)
@@ -268,8 +292,16 @@ def leave_one_out() -> LeaveOneOut:
 def leave_p_out(p: int) -> LeavePOut:
     """Test every set of p rows with the model trained on all the others.
 
+    Parameters
+    ----------
+    p : int
+        How many rows are left out at once.
+
+    Examples
+    --------
     >>> len(leave_p_out(2).splits(Cases(np.array([0, 1, 1, 0]), ("no", "yes"))))
     6
+
     """
     return LeavePOut(p)
 
@@ -328,9 +360,19 @@ class TimeOrdered(Plan):
 def time_ordered(folds: int = 5, *, gap: int = 0) -> TimeOrdered:
     """Test each of several blocks with the model trained on the rows before it, in the order given.
 
+    Parameters
+    ----------
+    folds : int
+        How many blocks are tested.
+    gap : int
+        How many rows before a block are not trained on.
+
+    Examples
+    --------
     >>> splits = time_ordered(2, gap=1).splits(Cases(np.array([0, 1, 0, 1, 0, 1]), ("no", "yes")))
     >>> [(train.tolist(), test.tolist()) for train, test in splits]
     [([0], [2, 3]), ([0, 1, 2], [4, 5])]
+
     """
     return TimeOrdered(folds, gap)
 
@@ -432,10 +474,20 @@ def _deal_out(rows: list[int], k: int) -> list[int]:
 def weka(k: int = 10, seed: int = 1) -> Weka:
     """Weka's folds, so that its figures can be had to the last digit.
 
+    Parameters
+    ----------
+    k : int
+        The number of folds.
+    seed : int
+        The seed as Weka takes it.
+
+    Examples
+    --------
     >>> weka().text
     'weka 10-fold seed 1'
     >>> cases = Cases(np.array([0, 0, 0, 1, 1, 1]), ("no", "yes"))
     >>> [test.tolist() for _, test in weka(3).splits(cases)]
     [[4, 1], [5, 2], [3, 0]]
+
     """
     return Weka(k, seed)

@@ -122,8 +122,20 @@ def _draw_test_part(cases: Cases, tested: int, random: np.random.Generator, *, s
 def holdout(train: float = 2 / 3, *, stratified: bool = True, seed: int | None = None) -> Holdout:
     """One training part with this share of the rows; the rest is tested.
 
+    Parameters
+    ----------
+    train : float
+        The share of the rows that is trained on.
+    stratified : bool
+        Whether the shares of the classes are kept.
+    seed : int, optional
+        Where the drawing begins; without, the seed of the call that uses the plan.
+
+    Examples
+    --------
     >>> holdout().text, holdout(0.7, stratified=False).text
     ('holdout 2/3', 'holdout 0.7 unstratified')
+
     """
     return Holdout(train, stratified, seed)
 
@@ -133,8 +145,22 @@ def subsampling(
 ) -> Subsampling:
     """A holdout drawn this many times.
 
+    Parameters
+    ----------
+    times : int
+        How many training sets are drawn.
+    train : float
+        The share of the rows that is trained on.
+    stratified : bool
+        Whether the shares of the classes are kept.
+    seed : int, optional
+        Where the drawing begins; without, the seed of the call that uses the plan.
+
+    Examples
+    --------
     >>> subsampling(30).text
     '30 x holdout 2/3'
+
     """
     return Subsampling(times, train, stratified, seed)
 
@@ -287,8 +313,22 @@ def bootstrap(
 ) -> Bootstrap:
     """Draw rows with replacement this many times, and test the rows left out.
 
+    Parameters
+    ----------
+    times : int
+        How many training sets are drawn.
+    stratified : bool
+        Whether the shares of the classes are kept.
+    correction : {"", ".632", ".632+"}
+        How the error on the training rows corrects that on the rows left out.
+    seed : int, optional
+        Where the drawing begins; without, the seed of the call that uses the plan.
+
+    Examples
+    --------
     >>> bootstrap(200).text, bootstrap(100, correction=".632+").text
     ('bootstrap 200', '.632+ 100')
+
     """
     return Bootstrap(times, stratified, correction, seed)
 
@@ -296,8 +336,20 @@ def bootstrap(
 def bootstrap_632(times: int = 200, *, stratified: bool = False, seed: int | None = None) -> Bootstrap:
     """The bootstrap with Efron's .632 weights.
 
+    Parameters
+    ----------
+    times : int
+        How many training sets are drawn.
+    stratified : bool
+        Whether the shares of the classes are kept.
+    seed : int, optional
+        Where the drawing begins; without, the seed of the call that uses the plan.
+
+    Examples
+    --------
     >>> bootstrap_632().text
     '.632 200'
+
     """
     return Bootstrap(times, stratified, ".632", seed)
 
@@ -305,7 +357,19 @@ def bootstrap_632(times: int = 200, *, stratified: bool = False, seed: int | Non
 def bootstrap_632_plus(times: int = 200, *, stratified: bool = False, seed: int | None = None) -> Bootstrap:
     """The bootstrap with the .632+ weights, which give less to the training error where a learner overfits.
 
+    Parameters
+    ----------
+    times : int
+        How many training sets are drawn.
+    stratified : bool
+        Whether the shares of the classes are kept.
+    seed : int, optional
+        Where the drawing begins; without, the seed of the call that uses the plan.
+
+    Examples
+    --------
     >>> bootstrap_632_plus().text
     '.632+ 200'
+
     """
     return Bootstrap(times, stratified, ".632+", seed)

@@ -176,9 +176,19 @@ def _number_splits(n: int, tests: Sequence[Integers]) -> tuple[list[int] | None,
 def given(splitter: Any, *, seed: int | None = None) -> Plan:
     """The splits of a scikit-learn splitter or of pairs of training and test rows; a number k means k folds.
 
+    Parameters
+    ----------
+    splitter : splitter, pairs of rows or int
+        An object with a split method as in scikit-learn, pairs of training and test rows, or a number of folds.
+    seed : int, optional
+        Where the drawing begins; without, the seed of the call that uses the plan.
+
+    Examples
+    --------
     >>> plan = given([([1, 2], [0]), ([0, 2], [1])])
     >>> plan.text, len(plan.splits(Cases(np.array([0, 1, 1]), ("no", "yes"))))
     ('2 given splits', 2)
+
     """
     if isinstance(splitter, int | np.integer) and not isinstance(splitter, bool):
         return kfold(int(splitter), seed=seed)
@@ -262,8 +272,18 @@ class Nested(Plan):
 def nested(outer: Any, inner: Any) -> Nested:
     """Judge by the outer plan what the inner plan tuned; each a plan, or its text.
 
+    Parameters
+    ----------
+    outer : plan or str
+        The plan that judges.
+    inner : plan or str
+        The plan that tunes, within each training part.
+
+    Examples
+    --------
     >>> nested("10-fold", "5-fold").text
     'nested 10-fold / 5-fold'
+
     """
     return Nested(read_plan(outer), read_plan(inner))
 
@@ -325,6 +345,8 @@ FOLDS = rf"(?P<k>{NUMBER})[- ]?folds?{CV}"
 
 FORMS: tuple[tuple[str, Callable[[Captures], Plan]], ...] = (
     (rf"(?:(?P<repeats>{NUMBER}) ?x ?)?{FOLDS}", lambda found: kfold(**_parse_numbers(found, "k", "repeats"))),
+    # A short number alone is one of folds, as in cv=5.
+    (r"(?P<k>\d{1,2})", lambda found: kfold(**_parse_numbers(found, "k"))),
     (rf"hold-?out(?: (?P<train>{SHARE}))?", lambda found: holdout(**_parse_share(found))),
     (
         rf"(?P<times>{NUMBER}) ?x ?hold-?out(?: (?P<train>{SHARE}))?",
@@ -353,10 +375,18 @@ FORMS: tuple[tuple[str, Callable[[Captures], Plan]], ...] = (
 def read_plan(plan: Any, seed: int | None = None) -> Plan:
     """A plan from its text, a number of folds, a scikit-learn splitter, pairs of rows, or a plan.
 
-    `seed` becomes that of a plan which draws and has none of its own.
+    Parameters
+    ----------
+    plan : str, int, splitter, pairs of rows or Plan
+        How rows are split.
+    seed : int, optional
+        The seed of a plan which draws and has none of its own.
 
+    Examples
+    --------
     >>> read_plan("10 x 10-fold").text, read_plan("Holdout 70%", seed=3).text
     ('10x10-fold', 'holdout 0.7 seed 3')
+
     """
     if isinstance(plan, Plan):
         parsed = plan

@@ -199,7 +199,7 @@ def repeated_values(names: Iterable[Any], values: Callable[[Any], Any], most: in
         except (HeldoutError, TypeError, ValueError):
             # What cannot be read as keys is no column of groups.
             continue
-        fractions = any(isinstance(label, float) and label != int(label) for label in coded.labels[:LOOKED])
+        fractions = any(isinstance(label, float) and not label.is_integer() for label in coded.labels[:LOOKED])
         if not fractions and 1 < len(coded.labels) < len(coded):
             repeated.append((str(name), coded))
     return tuple(repeated)

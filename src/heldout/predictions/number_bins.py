@@ -37,6 +37,9 @@ class NumberColumn(Protocol):
     def spans(self, ends: NDArray[Any]) -> list[tuple[Any, Any]]:
         """The lowest and the highest number of each bin that ends at `ends`."""
 
+    def fill(self, ends: NDArray[Any]) -> NDArray[np.int64]:
+        """How many numbers each bin holds that ends at `ends`; none is beyond the last."""
+
 
 @dataclass(frozen=True, eq=False)
 class NumberRows:
@@ -86,6 +89,13 @@ class NumberRows:
             left = left[left > end]
         return spans
 
+    def fill(self, ends: NDArray[Any]) -> NDArray[np.int64]:
+        """How many numbers each bin holds."""
+        held = np.zeros(len(ends), dtype=np.int64)
+        for start in range(0, len(self.held), BLOCK):
+            held += np.bincount(np.searchsorted(ends, self.held[start : start + BLOCK]), minlength=len(ends))
+        return held
+
 
 @dataclass(frozen=True, eq=False)
 class NumberCounts:
@@ -133,6 +143,12 @@ class NumberCounts:
         lowest = self.numbers[np.concatenate([[0], last[:-1] + 1])]
         return list(zip(lowest.tolist(), ends.tolist(), strict=True))
 
+    def fill(self, ends: NDArray[Any]) -> NDArray[np.int64]:
+        """How many numbers each bin holds."""
+        held = np.zeros(len(ends), dtype=np.int64)
+        np.add.at(held, np.searchsorted(ends, self.numbers), self.counts)
+        return held
+
 
 def quantile_ends(numbers: NumberColumn, bins: int) -> NDArray[Any]:
     """The last number of each bin, each one that occurs; fewer where many numbers are equal.
@@ -150,3 +166,60 @@ def quantile_ends(numbers: NumberColumn, bins: int) -> NDArray[Any]:
             if between >= n / (4 * bins):
                 ends = np.unique(np.append(ends, greatest))
     return np.asarray(ends)
+
+
+# Days that each period of the calendar is for: so many at most, and the months, or days, that one has.
+CALENDAR = ((31, "D", 1), (183, "W", 1), (3 * 366, "M", 1), (12 * 366, "M", 3), (60 * 366, "M", 12))
+# Finer periods than this many cases for each tell little.
+CASES_IN_PERIOD = 10
+SHORTEST_DAYS = 3
+
+
+def calendar_ends(numbers: NumberColumn, kind: np.dtype[Any]) -> tuple[NDArray[np.int64], list[str]] | None:
+    """The last moment of each day, week, month, quarter or year that has cases, and its name; None where none fits.
+
+    Moments come as whole numbers of the unit that `kind` has. The span chooses the period, and with few cases a longer
+    one.
+
+    >>> days = np.arange("2024-01-15", "2024-06-01", 2, dtype="datetime64[D]")
+    >>> calendar_ends(NumberRows(np.repeat(days.view(np.int64), 9)), days.dtype)[1][:2]
+    ['week of 2024-01-15', 'week of 2024-01-22']
+    >>> calendar_ends(NumberRows(days.view(np.int64)), days.dtype)[1][:2]
+    ['2024-01', '2024-02']
+    """
+    first, last = np.asarray(numbers.at(np.array([0, numbers.n - 1]))).astype(np.int64).view(kind)
+    days = int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(np.int64)) + 1
+    if days < SHORTEST_DAYS:
+        return None
+    for most, unit, length in CALENDAR:
+        if days > most:
+            continue
+        starts, following = _periods(first, last, unit, length)
+        ends = following.astype(kind).astype(np.int64) - 1
+        held = numbers.fill(ends)
+        kept = np.flatnonzero(held)
+        enough = numbers.n >= CASES_IN_PERIOD * len(kept) or (unit, length) == CALENDAR[-1][1:]
+        if len(kept) > 1 and enough:
+            return ends[kept], [_period_name(starts[at], unit, length) for at in kept.tolist()]
+    return None
+
+
+def _periods(first: Any, last: Any, unit: str, length: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The beginnings of the periods from the first to the last moment, and of those that follow each."""
+    if unit == "W":
+        # The calendar's weeks begin on Monday, and the first of January 1970 was a Thursday.
+        numbers = [(int(moment.astype("datetime64[D]").astype(np.int64)) + 3) // 7 for moment in (first, last)]
+        starts = (7 * np.arange(numbers[0], numbers[1] + 1) - 3).astype("datetime64[D]")
+        return starts, starts + 7
+    begin, end = (int(moment.astype(f"datetime64[{unit}]").astype(np.int64)) // length for moment in (first, last))
+    starts = (length * np.arange(begin, end + 1)).astype(f"datetime64[{unit}]")
+    return starts, starts + length
+
+
+def _period_name(start: Any, unit: str, length: int) -> str:
+    text = str(start)
+    if unit == "W":
+        return f"week of {text}"
+    if length == 12:
+        return text[:4]
+    return f"{text[:4]}-Q{int(text[5:7]) // 3 + 1}" if length == 3 else text

@@ -20,7 +20,7 @@ from heldout.predictions.case_values import groups, take_rows, weights
 from heldout.predictions.column_roles import check_column, is_usual
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import BLOCK, Coded, is_missing
-from heldout.predictions.number_bins import NumberColumn, NumberCounts, NumberRows, quantile_ends
+from heldout.predictions.number_bins import NumberColumn, NumberCounts, NumberRows, calendar_ends, quantile_ends
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
@@ -207,7 +207,7 @@ def _moment(text: str) -> dt.datetime | None:
         return None
 
 
-Kind = Literal["values", "bins"]
+Kind = Literal["values", "bins", "periods"]
 BINS = 4
 # Of more distinct texts than this the commonest are slices, and the others one together.
 MOST_TEXTS = 50
@@ -330,15 +330,18 @@ def plan_of_coded(
 def plan_of_numbers(
     numbers: NumberColumn, kind: np.dtype[Any], name: str, *, gaps: bool, bins: int = BINS, exact: bool = True
 ) -> SlicePlan:
-    """Slices of few distinct numbers, or bins that hold about equally many rows; equal numbers share a bin.
+    """Slices of few distinct numbers, periods of dates, or bins with about equally many rows; equal ones share a bin.
 
     Dates come as whole numbers of the unit that `kind` has.
     """
     as_text = date_text(kind) if kind.kind in "mM" else None
     few = numbers.few() if exact or not numbers.n else None
+    periods = calendar_ends(numbers, kind) if few is None and kind.kind == "M" and numbers.n else None
     # A bin ends at `ends[i]`, included; the last one is open.
-    ends = few if few is not None else quantile_ends(numbers, bins)
-    if few is not None:
+    ends = few if few is not None else periods[0] if periods is not None else quantile_ends(numbers, bins)
+    if periods is not None:
+        labels = periods[1]
+    elif few is not None:
         write: Callable[[Any], str] = as_text or number_text
         labels = [write(value) for value in few.tolist()]
     else:
@@ -355,7 +358,8 @@ def plan_of_numbers(
             f"{100 * share:.2g}% of the rows of where they would end if every number had been kept"
         )
     edges = ends.astype(np.int64).view(kind) if as_text else ends
-    return SlicePlan(name, distinct(labels), "bins" if few is None else "values", note, edges=edges, missing=missing)
+    made: Kind = "values" if few is not None else "bins" if periods is None else "periods"
+    return SlicePlan(name, distinct(labels), made, note, edges=edges, missing=missing)
 
 
 def _plan_of_texts(
@@ -434,7 +438,7 @@ class SliceColumn:
 
 
 def slice_column(values: Any, name: str, *, bins: int = BINS) -> SliceColumn:
-    """Divide the cases by a column: numbers and dates (in text: ISO 8601) by quantiles, anything else by its values.
+    """Divide the cases by a column: numbers by quantiles, dates (in text: ISO 8601) by periods, others by value.
 
     >>> made = slice_column([18, 22, 25, 31, 36, 40, 47, 52, 58, 64, 70, 81], "age")
     >>> made.kind, made.labels
@@ -486,6 +490,11 @@ def name_slices(asked: Any) -> Any:
         return {name: frame[name].to_native() for name in frame.columns}
     if isinstance(frame, nw.Series) and frame.name not in (None, ""):
         return {frame.name: asked}
+    if hasattr(asked, "shape"):
+        raise OptionError(
+            f"slices must be names of columns, or values by name. Got values without a name: a {type(asked).__name__}.",
+            hint="give them one: slices={'name': values}.",
+        )
     return asked
 
 

@@ -42,7 +42,7 @@ from heldout.predictions.column_roles import (
 from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.positive_class import choose_positive, with_positive
-from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
+from heldout.predictions.slice_plans import name_slices, slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Predictions, assemble
 
 ROLES = ("truth", "predicted", "weight", *KEYS)
@@ -208,6 +208,7 @@ def gather(
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
+    slices = name_slices(slices)
     asked = ReadOptions(
         labels, missing, score, positive, threshold, slices, against_rest, guess_fold, own, whole, ranked
     )
@@ -240,7 +241,7 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    notes = index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {})})
+    notes = index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {"slices": slices})})
     if given["weight"] is not None:
         given["weight"] = weights(given["weight"])
     divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
@@ -466,6 +467,14 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
             _refuse_sure_answers(wanted["truth"], values["truth"], raw)
     used = [*wanted.values(), *scores.names]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
+    indexes = index_notes(
+        {
+            **(columns.data if isinstance(columns.data, Mapping) else {"the data frame": columns.data.to_native()}),
+            **{role: values[role] for role in ROLES if role not in wanted},
+            "score": None if asked.score_names() else asked.score,
+            **(asked.slices if isinstance(asked.slices, Mapping) else {"slices": asked.slices}),
+        }
+    )
     if values["weight"] is not None:
         values["weight"] = weights(values["weight"], called.get("weight", "weight"))
     keep = weighted_rows(values["weight"])
@@ -473,13 +482,7 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     sliced = [x.name for x in divided]
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
-    notes += index_notes(
-        {
-            "the data frame": None if isinstance(columns.data, Mapping) else columns.data.to_native(),
-            **{role: values[role] for role in ROLES if role not in wanted},
-            "score": None if asked.score_names() else asked.score,
-        }
-    )
+    notes += indexes
     predictions = assemble(
         **values,
         score=raw,
@@ -511,7 +514,7 @@ def _refuse_sure_answers(truth: Any, values: Any, raw: RawScores) -> None:
 
 
 def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list[Any], asked: ReadOptions) -> None:
-    """Refuse to cut scores at a threshold that are the confidence in the answers of a column that is not used."""
+    """Refuse to cut scores at a threshold that are the confidence in the predictions of a column that is not used."""
     known = columns.data if isinstance(columns.data, Mapping) else columns.data.columns
     answers = [name for name in columns.names if is_usual("predicted", name) and name in known and name not in used]
     if len(answers) != 1 or not raw.names:
@@ -528,7 +531,7 @@ def _refuse_confidences(columns: Columns, truth: Any, raw: RawScores, used: list
     is_positive = np.array([str(label) == str(positive) for label in coded.labels], dtype=bool)
     if Confidences.of(raw.values, is_positive[coded.codes.astype(np.int64) - coded.offset]) is not None:
         raise ValuesError(
-            f"The scores in {raw.names[0]!r} are the confidence in the answer of {answers[0]!r}, whichever it is.",
+            f"The scores in {raw.names[0]!r} are the confidence in the prediction of {answers[0]!r}, whichever it is.",
             hint=f"give the score of {positive!r} instead, 1 − score where the other class was predicted; or evaluate "
             f"with --predicted {answers[0]} and no threshold, which turns them.",
         )
@@ -587,10 +590,12 @@ def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> Colum
 
 
 def _score_name(names: Sequence[str], predictions: Predictions) -> str:
-    """The columns of scores; of several, where one serves for all classes, only that one."""
+    """The columns of scores; of several, where one serves for all classes, only that one, or it less the other."""
     scores, positive = predictions.scores, predictions.positive
     if scores is not None and not scores.per_class and len(names) > 1:
-        return next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
+        own = next((name for name in names if class_of(name, predictions.labels) == positive), names[-1])
+        differs = scores.unfit is not None and scores.unfit.decision
+        return " − ".join([own, *(name for name in names if name != own)]) if differs else own
     return ", ".join(names)
 
 

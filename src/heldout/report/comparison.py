@@ -1,4 +1,4 @@
-"""The report of a comparison: verdict, differences, tests, what they rest on, and charts of ROC curves compared."""
+"""The report of a comparison: verdict, models × measures, differences, tests, what they rest on, curves overlaid."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ import numpy as np
 
 from heldout.arguments import listing
 from heldout.comparisons.best import Best, BestBy
-from heldout.comparisons.comparison import UNNAMED, Comparison, Pair
+from heldout.comparisons.comparison import UNNAMED, Comparison, ModelTable, Pair
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
 from heldout.comparisons.paired_scores import AREAS
+from heldout.curves import precision_recall, reliability, roc
 from heldout.curves.curve import CHECK_CLASSES
 from heldout.curves.curve_chart import TONES, draw_together, overlay
-from heldout.curves.roc import FPR
+from heldout.curves.decision import GRID
+from heldout.curves.roc import FPR, one_class
+from heldout.curves.thinning import shortened
 from heldout.errors import HeldoutError, OptionError, ValuesError
+from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
+from heldout.report.evaluation import titled
 from heldout.report.interval_chart import Mark, forest_chart, interval_chart
-from heldout.report.review import findings_section
+from heldout.report.overview import MAPPED, has_rare_positives, make_heatmap, span
+from heldout.report.review import count_fired, findings_section
 from heldout.result import Form
 from heldout.show.blocks import (
     Block,
@@ -30,6 +36,7 @@ from heldout.show.blocks import (
     Column,
     Note,
     Number,
+    Overview,
     Prose,
     Range,
     Section,
@@ -37,6 +44,7 @@ from heldout.show.blocks import (
     Style,
     Table,
     Title,
+    pick,
     provenance_section,
 )
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
@@ -48,6 +56,8 @@ if TYPE_CHECKING:
 
 
 SHOWN_VERDICTS, SHOWN_BESIDE_BEST = 6, 3
+# Verdicts on the first screen of a page, which says the others below.
+SHOWN_FIRST = 2
 
 
 def render_comparison(comparison: Comparison, form: Form) -> list[Block]:
@@ -66,13 +76,15 @@ def comparison_blocks(comparison: Comparison, *, full: bool = False, curves: boo
     blocks: list[Block] = [Title(title, comparison.setting)]
     shown = _verdicts(comparison, full=full)
     blocks += [Prose("\n".join(shown), label="Verdict")] if shown else []
+    blocks += [models_table(comparison.models())] if many or full else []
     blocks += [
         Prose(f"{named(p)}: {p.margin.verdict}", label="Margin") for p in comparison.pairs if p.margin is not None
     ]
     blocks.append(Prose(comparison.reason, label="How"))
     crossed = _crossing(comparison) if curves else ""
     blocks += [Prose(crossed, label="Curves")] if crossed else []
-    blocks += best_tables(comparison.best, every=full)
+    # Which may be the best by the first measure is marked in the table of models.
+    blocks += best_tables(comparison.best, every=True) if full else []
     blocks.append(_differences(comparison))
     if full:
         blocks.append(_tests(comparison))
@@ -139,6 +151,38 @@ def render_best(best: Best, form: Form) -> list[Block]:
     return [title, *([Prose("\n".join(verdicts), label="Verdict")] if verdicts else []), *best_tables(best, every=True)]
 
 
+def render_models(models: ModelTable, form: Form) -> list[Block]:
+    """Models × measures, whatever the form."""
+    del form
+    return [Title(f"{len(models)} models", models.setting), models_table(models)]
+
+
+def models_table(models: ModelTable) -> Table:
+    """One row per model, for each measure its value with its own interval; those that may be the best are marked."""
+    first = models.estimates[0]
+    columns = [Column("model")]
+    # A measure without any interval, such as one of a table of results, has no column for it.
+    known = [any(not math.isnan(line[at].low) for line in models.estimates) for at in range(len(first))]
+    classes = {e.class_ for e in first if e.class_ is not None}
+    for e, limited in zip(first, known, strict=True):
+        bound = _bound(e.measure)
+        title = e.measure if bound is None else titled(replace(e, class_=None) if len(classes) == 1 else e)
+        columns += [Column(title, "right"), *([Column("")] if limited else [])]
+    rows: list[tuple[Cell, ...]] = []
+    for name, line in zip(models.names, models.estimates, strict=True):
+        cells: list[Cell] = [name]
+        for e, best, limited in zip(line, models.marked, known, strict=True):
+            cells.append(Number(e.value, e.style, e.digits if limited else None, marked=name in best))
+            cells += [Range(e.low, e.high, e.style, e.digits)] if limited else []
+        rows.append(tuple(cells))
+    caption = f"Models with {100 * models.level:g} % intervals of each by itself" if any(known) else "Models"
+    caption += f"; positive class {classes.pop()}" if len(classes) == 1 else ""
+    if any(models.marked):
+        many = "not ruled out as the best, corrected for all pairs"
+        caption += f"; bold or *: {many if len(models) > 2 else 'the better one, where they are told apart'}"
+    return Table(tuple(columns), tuple(rows), caption, "models")
+
+
 def best_tables(best: Best | None, *, every: bool) -> list[Table]:
     """For each measure, or the first alone, how far each is ahead of the best of the others."""
     if best is None:
@@ -166,7 +210,7 @@ def _best_table(by: BestBy) -> Table:
         Column("ahead of the best of the others"),
         Column("may be the best"),
     )
-    return Table(columns, rows, f"The best by {by.title}, {100 * by.level:g} % for all at once")
+    return Table(columns, rows, f"The best by {by.title}, {100 * by.level:g} % for all at once", "best")
 
 
 def _bound(measure: str) -> Bound | None:
@@ -226,7 +270,7 @@ def _differences(comparison: Comparison) -> Table:
     )
     if all(row[-1] is None for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows), name="differences")
 
 
 def _together(pair: Pair, style: Style, digits: int | None) -> Cell:
@@ -260,7 +304,7 @@ def _tests(comparison: Comparison) -> Table:
         Column("", wrap=True),
         Column("n", "right"),
     )
-    return Table(columns, rows, "The tests")
+    return Table(columns, rows, "The tests", "tests")
 
 
 def _omnibus(test: OmnibusTest) -> str:
@@ -280,22 +324,31 @@ SHOWN = 40
 
 
 def comparison_page(comparison: Comparison) -> list[Block]:
-    """Verdict, findings, differences, tests, curves, notes and provenance."""
+    """Verdict, models and their curves, findings, differences, tests, more curves, matrices, notes and provenance."""
     # A page draws the curves, and says there where they cross.
     every = comparison_blocks(comparison, full=True, curves=False)
     title = [block for block in every if isinstance(block, Title)][:1]
-    prose = [block for block in every if isinstance(block, Prose) and block.label != "Findings"]
-    tables = [block for block in every if isinstance(block, Table)]
+    prose = [block for block in every if isinstance(block, Prose) and block.label not in ("Findings", "Verdict")]
+    models, *tables = [block for block in every if isinstance(block, Table)]
     notes = [block for block in every if isinstance(block, Note) and not block.code]
-    blocks: list[Block] = [*title, *prose, findings_section(comparison.review)]
+    charts = overlaid_curves(comparison)
+    brief, verdicts = _verdicts(comparison, full=False), _verdicts(comparison, full=True)
+    blocks: list[Block] = [
+        *title,
+        *([Prose("\n".join(brief[:SHOWN_FIRST]), label="Verdict")] if brief else []),
+        _overview(comparison, models, charts),
+        findings_section(comparison.review),
+    ]
     best = [
         table for table in tables if table.caption in {one.caption for one in best_tables(comparison.best, every=True)}
     ]
     tables = [table for table in tables if table not in best]
     if best:
         blocks.append(Section("Which may be the best", tuple(best), "best"))
-    blocks.append(Section("Differences", (*_charts(comparison), *tables[:1]), "differences"))
-    blocks += _curves(comparison)
+    said = [Prose("\n".join(verdicts))] if len(verdicts) > len(brief[:SHOWN_FIRST]) else []
+    blocks.append(Section("Differences", (*said, *prose, *_charts(comparison), *tables[:1]), "differences"))
+    blocks += _curves(comparison, charts)
+    blocks += _matrices(comparison)
     if tables[1:]:
         blocks.append(Section("Tests", tuple(tables[1:]), "tests", folded=True))
     if notes:
@@ -309,6 +362,34 @@ def comparison_page(comparison: Comparison) -> list[Block]:
         ("seed", str(comparison.seed)),
     ]
     return [*blocks, provenance_section(facts)]
+
+
+def _overview(comparison: Comparison, models: Table, charts: list[Chart]) -> Overview:
+    """Every model by the leading measure with its interval drawn, a chart of all, and the table of all measures."""
+    found, held = count_fired(comparison.review), comparison.models()
+    leading = [line[0] for line in held.estimates]
+    bound = _bound(leading[0].measure)
+    title = leading[0].measure if bound is None else titled(leading[0])
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            name,
+            Number(e.value, e.style, e.digits, marked=name in held.marked[0]),
+            Range(e.low, e.high, e.style, e.digits),
+            span(e),
+        )
+        for name, e in zip(held.names, leading, strict=True)
+    )
+    heads = (Column("model"), Column(title, "right"), Column(f"{100 * held.level:g} % interval"), Column(""))
+    more = _brief_differences(comparison) if len(held) == 2 else None
+    return Overview(Table(heads, rows), None, charts[0] if charts else None, found, more, models)
+
+
+def _brief_differences(comparison: Comparison) -> Table:
+    """Of two classifiers only the differences, drawn around zero."""
+    whole = _differences(comparison)
+    wanted = ("measure", "difference", f"{100 * comparison.level:g} % interval", "")
+    kept = [at for at, column in enumerate(whole.columns) if column.header in wanted]
+    return replace(pick(whole, kept[:4]), caption="")
 
 
 def _charts(comparison: Comparison) -> list[Chart]:
@@ -364,18 +445,72 @@ def _marks(held: Sequence[Pair], *, many: bool) -> list[Mark]:
     ]
 
 
-def _curves(comparison: Comparison) -> list[Block]:
-    """The ROC curves of the first two classifiers, where their scores are there, and the verdict on them."""
-    if comparison.curves is None or len(comparison.names) < 2:
+def _curves(comparison: Comparison, charts: list[Chart]) -> list[Block]:
+    """The curves of all classifiers overlaid, and the verdict on the ROC curves of the first two."""
+    if not charts:
         return []
-    try:
-        found = comparison.roc()
-    except HeldoutError:
+    said: list[Block] = []
+    if comparison.curves is not None:
+        try:
+            found = comparison.roc()
+        except HeldoutError:
+            pass
+        else:
+            said = [] if found.undefined else [Prose(found.verdict)]
+    left = len(comparison.judged) - len(TONES)
+    said += [Prose(f"The curves of the first {len(TONES)}; {left:,} are not drawn.")] if left > 0 else []
+    return [Section("Curves", (*said, *charts), "curves")]
+
+
+def overlaid_curves(comparison: Comparison) -> list[Chart]:
+    """ROC, precision-recall and reliability of all classifiers, each kind in one chart, as far as they have scores.
+
+    With rare positives precision and recall come first.
+    """
+    shown = list(zip(comparison.names, comparison.judged, strict=False))[: len(TONES)]
+    scored = [
+        (name, own, own.scores)
+        for name, own in shown
+        if own.scores is not None and own.positive is not None and not isinstance(own.scores, FoldScores)
+    ]
+    if len(scored) < len(shown) or any(scores.evidence.per_class for _, _, scores in scored) or len(shown) < 2:
         return []
-    if found.undefined:
+    rankings = [shortened(own.ranking(own.positive), GRID) for _, own, _ in scored if own.positive is not None]
+    names = [name for name, _, _ in scored]
+    if any(one_class(ranking) for ranking in rankings):
         return []
-    chart = draw_together(found.curves, found.names)
-    return [Section("ROC curves", (Prose(found.verdict), chart), "curves")]
+    charts = [
+        draw_together([make(ranking, bands=None) for ranking in rankings], names) for make in (roc, precision_recall)
+    ]
+    if has_rare_positives(scored[0][1]):
+        charts.reverse()
+    tallied = [scores.evidence.probabilities for _, _, scores in scored]
+    sums = [one for one in tallied if one is not None]
+    if len(sums) == len(scored):
+        try:
+            curves = [reliability(one, level=comparison.level, positive=scored[0][1].positive) for one in sums]
+            charts.append(draw_together(curves, names))
+        except HeldoutError:
+            pass
+    return charts
+
+
+# Matrices of more classifiers than this are not drawn beside each other.
+SHOWN_MATRICES = 8
+
+
+def _matrices(comparison: Comparison) -> list[Block]:
+    """The confusion matrix of each classifier, beside each other."""
+    drawn: list[Block] = []
+    for name, own in list(zip(comparison.names, comparison.judged, strict=False))[:SHOWN_MATRICES]:
+        confusion = own.confusion
+        if confusion.n_classes > MAPPED:
+            return []
+        first = None if own.positive is None else confusion.index(own.positive)
+        drawn.append(replace(make_heatmap(confusion, first), orders=(), title=name))
+    left = len(comparison.judged) - len(drawn)
+    more = [Prose(f"{left:,} more are not drawn.")] if left > 0 else []
+    return [Section("Confusion matrices", (*drawn, *more), "matrices")] if drawn else []
 
 
 # Charts of ROC curves against each other: two with their crossings, their difference, many with their joint hull.

@@ -58,7 +58,7 @@ def decision_blocks(decision: Decision) -> list[Block]:
 
 def _answer(decision: Decision) -> str:
     if math.isinf(decision.threshold):
-        return f'Never answer "{decision.positive}"'
+        return f'Never predict "{decision.positive}"'
     return f'Answer "{decision.positive}" when score >= {decision.threshold:.6g}'
 
 
@@ -73,7 +73,7 @@ def _cases(decision: Decision) -> str:
     parts.append(f'"{decision.positive}": {percent(share)} of them')
     low, high = f"{decision.above:.6g}", f"{decision.threshold:.6g}"
     if math.isfinite(decision.above) and math.isfinite(decision.threshold) and low != high:
-        parts.append(f"the same answers from just above {low} to {high}")
+        parts.append(f"the same predictions from just above {low} to {high}")
     return " · ".join(parts)
 
 

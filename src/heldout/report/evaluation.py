@@ -15,9 +15,10 @@ from heldout.findings.slice_search import NOT_COUNTED
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
+from heldout.intervals.score_methods import NO_INTERVAL
 from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
-from heldout.measures.quantity import AVERAGES
+from heldout.measures.quantity import AVERAGES, IN_ORDER
 from heldout.predictions.column_roles import NO_COLUMN
 from heldout.report.interval_chart import track_floor
 from heldout.report.review import unsaid
@@ -27,7 +28,7 @@ from heldout.results.evaluation import Evaluation
 from heldout.results.slices import Slices
 from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
 from heldout.show.escape import visible
-from heldout.show.numbers import count, percent, plain, share
+from heldout.show.numbers import count, number, percent, plain, share
 from heldout.show.text_width import shorten
 
 # A matrix wider than this is not shown on a screen.
@@ -56,7 +57,7 @@ def estimate_table(
         Column(f"{100 * evaluation.level:g} % interval"),
         Column(""),
     )
-    return Table(columns, tuple(rows), caption)
+    return Table(columns, tuple(rows), caption, "measures")
 
 
 def _span(e: Estimate, floor: float) -> Cell:
@@ -78,7 +79,7 @@ def class_table(evaluation: Evaluation, shown: Iterable[int], caption: str = "")
             e = evaluation.get(measure, class_=label)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), caption)
+    return Table(tuple(columns), tuple(rows), caption, "classes")
 
 
 def average_table(evaluation: Evaluation) -> Table:
@@ -94,7 +95,7 @@ def average_table(evaluation: Evaluation) -> Table:
             e = evaluation.get(measure, average=average)
             cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), name="averages over the classes")
 
 
 def matrix_table(confusion: Confusion) -> Table:
@@ -110,7 +111,7 @@ def matrix_table(confusion: Confusion) -> Table:
         )
         for i, label in enumerate(confusion.labels)
     ]
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), name="confusion matrix")
 
 
 def binary_matrix(evaluation: Evaluation) -> Table:
@@ -142,7 +143,7 @@ def binary_matrix(evaluation: Evaluation) -> Table:
     ]
     rows.append(("precision, NPV", *(Number(e.value, digits=e.digits) for e in below), None, None, None))
     rows.append((None, *(Range(e.low, e.high, digits=e.digits) for e in below), None, None, None))
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows), name="confusion matrix")
 
 
 def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float = 1.0) -> Table | None:
@@ -152,27 +153,35 @@ def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float
 
 
 def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: float, caption: str = "") -> Table:
-    """One line per estimate: value, interval, rule, the value by the other rule, spread over folds, training cases."""
+    """One line per estimate: value, interval, how folds were put together, the value by the other way, training cases.
+
+    The other way is the mean of the folds; of a value that is this mean itself, pooling.
+    """
+    shown = list(estimates)
+    mean = bool(shown) and all(e.rule == "mean" for e in shown)
     columns = [
         Column("measure"),
         Column("value", "right"),
         Column(f"{100 * level:g} % interval"),
         Column("folds"),
-        Column("other rule", "right"),
-        Column("gap", "right"),
-        Column("sd of folds", "right"),
-        Column("training", "right"),
+        Column("pooled" if mean else "mean of folds", "right"),
+        Column("difference", "right"),
+        Column("sd", "right"),
+        Column("train score", "right"),
     ]
     rows: list[tuple[Cell, ...]] = []
-    for name, e in zip(names, estimates, strict=True):
+    for name, e in zip(names, shown, strict=True):
         digits = e.digits
+        other: Cell = Number(e.other, e.style, digits)
+        if e.rule == "mean" and not mean and not math.isnan(e.other):
+            other = f"{number(e.other, e.style, digits)} pooled"
         rows.append(
             (
                 name,
                 Number(e.value, e.style, digits),
                 Range(e.low, e.high, e.style, digits),
                 e.rule,
-                Number(e.other, e.style, digits),
+                other,
                 Number(e.gap, e.style, digits),
                 Number(e.spread, e.style, digits),
                 Number(e.training, e.style, digits),
@@ -192,6 +201,12 @@ def folded(estimates: Sequence[Estimate]) -> list[FoldEstimate] | None:
     return over_folds if over_folds and len(over_folds) == len(estimates) else None
 
 
+def keep_of_folds(estimates: list[Estimate]) -> list[Estimate]:
+    """The estimates, without functions of all cases together where the others are over folds: they have no folds."""
+    over_folds = any(isinstance(e, FoldEstimate) for e in estimates)
+    return [e for e in estimates if not over_folds or find(e.measure).measure.scope != "cases"]
+
+
 def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list[Block]:
     """What the columns mean: the spread is no standard error, and, in full, why each rule is used."""
     listed = list(estimates)
@@ -200,7 +215,7 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
     notes: list[Block] = []
     if any(not math.isnan(e.spread) for e in listed):
         notes.append(
-            Note("The standard deviation over folds says how much they differ; it is not the value's standard error.")
+            Note("The standard deviation over folds (sd) says how much they differ; it is no standard error of it.")
         )
     if full:
         reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in listed)
@@ -218,7 +233,7 @@ def method_notes(estimates: Iterable[Estimate]) -> list[Block]:
 SHOWN_ROWS = 15
 # Lines of the table of classes in the full report.
 FULL_ROWS = 1000
-FULL = "--full shows all"
+FULL = "--full shows them"
 OF_CLASS = ("precision", "recall", "f1")
 
 
@@ -244,8 +259,15 @@ def evaluation_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Blo
         _title(evaluation),
         *([_columns(evaluation)] if evaluation.source.columns else []),
         *body_blocks(evaluation, full=full),
+        *target_blocks(evaluation),
         *findings,
     ]
+
+
+def target_blocks(evaluation: Evaluation) -> list[Block]:
+    """Which error the numbers estimate, where the predictions are of several models."""
+    target = evaluation.target
+    return [Prose(f"{target[0].upper()}{target[1:]}.", label="Estimates")] if target else []
 
 
 def chosen_blocks(evaluation: Evaluation) -> list[Block]:
@@ -256,8 +278,10 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
         _title(evaluation),
         *columns,
         *chosen_tables(evaluation),
+        *target_blocks(evaluation),
         *method_notes(evaluation.estimates),
-        *_notes(evaluation, evaluation.notes),
+        *order_notes(evaluation.estimates),
+        *_notes(evaluation, evaluation.notes, named=True),
     ]
 
 
@@ -316,6 +340,7 @@ def _headline(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
             estimates.append(reported[asked.key])
         elif asked.bound.measure.scope in ("class", "table") and asked.bound.measure.kind != "cost":
             estimates.append(evaluation.get(asked.bound.name, class_=asked.class_, average=asked.average))
+    estimates = keep_of_folds(estimates)
     names = [titled(e) for e in estimates]
     over_folds = folded(estimates)
     if over_folds is not None:
@@ -339,8 +364,9 @@ def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
     caption = ""
     most = FULL_ROWS if full else SHOWN_ROWS
     if k > most:
-        places = confusion.largest(most).tolist()
-        caption = f"The {most:,} largest of {k:,} classes; {'each can be asked for by name' if full else FULL}"
+        places = order_weakest(confusion)[:most].tolist()
+        rest = "each can be asked for by name" if full else FULL
+        caption = f"The {most:,} weakest of {k:,} classes by recall{_few_cases(confusion)}; {k - most:,} more, {rest}"
     blocks += [class_table(evaluation, places, caption), average_table(evaluation)]
     if k <= SHOWN_CLASSES or (full and k <= 60):
         blocks.append(matrix_table(confusion))
@@ -349,6 +375,27 @@ def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
         if pairs is not None:
             blocks.append(pairs)
     return blocks
+
+
+# With fewer cases than this the recall of a class says little of how weak it is.
+ENOUGH_CASES = 10
+
+
+def order_weakest(confusion: Confusion) -> NDArray[np.int64]:
+    """The places of the classes from the lowest recall to the highest; those with few cases or none after the others.
+
+    >>> order_weakest(Confusion.of([[20, 0, 0], [9, 11, 0], [1, 0, 1]])).tolist()
+    [1, 0, 2]
+    """
+    recalls = find("recall").of_classes(confusion.corners)
+    unknown = np.isnan(recalls)
+    few = np.asarray(confusion.truth_totals < ENOUGH_CASES, dtype=np.int64) + unknown
+    return np.lexsort((-confusion.truth_totals, np.where(unknown, np.inf, recalls), few))
+
+
+def _few_cases(confusion: Confusion) -> str:
+    totals = confusion.truth_totals
+    return f" (those under {ENOUGH_CASES} cases last)" if totals.min() < ENOUGH_CASES <= totals.max() else ""
 
 
 def _everything(evaluation: Evaluation) -> list[Block]:
@@ -369,24 +416,39 @@ def _everything(evaluation: Evaluation) -> list[Block]:
     return blocks
 
 
-# Where these have no value, the screen says why.
+# Where these have no value, the screen says why; of those that were asked for by name it says so of all.
 EXPLAINED = frozenset({"precision", "recall", "hand_till_auc", *(bound.name for bound in headline("screen"))})
 
 
-def _notes(evaluation: Evaluation, notes: Sequence[str]) -> list[Block]:
+def _notes(evaluation: Evaluation, notes: Sequence[str], *, named: bool = False) -> list[Block]:
     blocks = note_cases(evaluation, notes)
     undefined: dict[str, list[Estimate]] = {}
+    unbounded: dict[str, list[Estimate]] = {}
     for e in evaluation.estimates:
-        if math.isnan(e.value) and e.measure in EXPLAINED:
+        explained = named or e.measure in EXPLAINED or find(e.measure).measure.own
+        if math.isnan(e.value) and explained:
             undefined.setdefault(e.undefined, []).append(e)
+        elif named and math.isnan(e.low + e.high) and NO_INTERVAL in e.note:
+            unbounded.setdefault(e.note.partition(NO_INTERVAL)[2], []).append(e)
     for reason, held_back in undefined.items():
-        shown = listing((shorten(visible(e.name), 50) for e in held_back), most=4)
-        blocks.append(Note(f"Undefined: {shown}, because {_reason(reason, held_back)}."))
+        blocks.append(Note(f"Undefined: {_names(held_back)}, because {_reason(reason, held_back)}."))
+    for reason, held_back in unbounded.items():
+        blocks.append(Note(f"No interval: {_names(held_back)}, because {reason}."))
     # What an average leaves out and what has probability 0 is a finding.
     # So is what was measured of a method over folds.
     by_class = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
     told = {note: e.name for e in by_class if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
+
+
+def _names(estimates: Sequence[Estimate]) -> str:
+    return listing((shorten(visible(e.name), 50) for e in estimates), most=4)
+
+
+def order_notes(estimates: Iterable[Estimate]) -> list[Note]:
+    """In which order measures of ordered classes have taken them."""
+    found = {(find(e.measure).title, e.note[e.note.index(IN_ORDER) :]) for e in estimates if IN_ORDER in e.note}
+    return [Note(f"{title}: {order}.") for title, order in sorted(found)]
 
 
 def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:
@@ -492,17 +554,17 @@ def claims_of_verdict(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
-    """Whether it beats always answering the commonest class, and by how much.
+    """Whether it beats always predicting the commonest class, and by how much.
 
     `independent` is the share of the cases that counts as independent, and 0 where there can be no interval.
 
     >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
-    'Better than always answering "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
+    'Better than always predicting "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
     """
     found = gain_over_commonest(confusion, level, independent)
     if found is None:
         return "There is one class only, so there is nothing to tell apart."
-    start = f'Better than always answering "{_named(found.answer)}" (accuracy {share(found.constant)})?'
+    start = f'Better than always predicting "{_named(found.answer)}" (accuracy {share(found.constant)})?'
     low, high = found.low, found.high
     if not found.gained and not found.lost:
         return f"{start} No: it gets exactly the same cases right."
@@ -523,13 +585,13 @@ def _describe_positive(evaluation: Evaluation, positive: Label) -> str:
     recall, precision = evaluation.get("recall", class_=positive), evaluation.get("precision", class_=positive)
     name = _named(positive)
     recalled = (
-        f'It finds {_percent(recall)} of the cases of "{name}"'
+        f'Recall of "{name}" is {_percent(recall)}'
         if not math.isnan(recall.value)
         else f'There are no cases of "{name}" to find'
     )
     if math.isnan(precision.value):
-        return f'{recalled}, and it never answers "{name}".'
-    return f'{recalled}; {_percent(precision)} of its answers "{name}" are right.'
+        return f'{recalled}, and it never predicts "{name}".'
+    return f"{recalled}, {'its' if math.isnan(recall.value) else 'and'} precision is {_percent(precision)}."
 
 
 def _describe_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[str]:
@@ -538,7 +600,7 @@ def _describe_costs(confusion: Confusion, costs: NDArray[np.float64]) -> list[st
     cost = float((confusion.counts * costs[confusion.truth, confusion.predicted]).sum())
     constant = np.asarray(confusion.truth_totals, dtype=np.float64) @ costs
     cheapest = int(constant.argmin())
-    name = f'Always answering "{_named(confusion.labels[cheapest])}"'
+    name = f'Always predicting "{_named(confusion.labels[cheapest])}"'
     return [f"It costs {plain(cost / n)} a case. {name} would cost {plain(float(constant[cheapest]) / n)}."]
 
 
@@ -547,7 +609,7 @@ def _percent(estimate: Estimate) -> str:
         return f"{_whole_percent(estimate.value)} %"
     # Whole percents, or as many decimals as tell the limits apart where there are very many cases.
     for digits in range(MOST_DECIMALS + 1):
-        value, low, high = (_whole_percent(number, digits) for number in (estimate.value, estimate.low, estimate.high))
+        value, low, high = (_whole_percent(at, digits) for at in (estimate.value, estimate.low, estimate.high))
         if low != high or estimate.low == estimate.high:
             break
     return f"{value} % [{low}, {high}]"
@@ -566,10 +628,11 @@ def _weakest(evaluation: Evaluation) -> str:
     if np.isnan(recalls).all():
         return ""
     # From the counts, not the estimates: of very many classes only the largest are listed.
-    worst = evaluation.get("recall", class_=confusion.labels[int(np.nanargmin(recalls))])
+    imperfect = [at for at in order_weakest(confusion).tolist() if recalls[at] < 1]
+    worst = evaluation.get("recall", class_=confusion.labels[imperfect[0] if imperfect else int(np.nanargmin(recalls))])
     return (
-        f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", of which it finds {_percent(worst)}.'
-        if worst.value < 1
+        f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", with recall {_percent(worst)}.'
+        if imperfect
         else f"All {np.count_nonzero(~np.isnan(recalls)):,} classes that have cases are found without a miss."
         if np.isnan(recalls).any()
         else f"All {confusion.n_classes:,} classes are found without a miss."

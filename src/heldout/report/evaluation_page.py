@@ -1,8 +1,7 @@
-"""The page of an evaluation: verdict, findings, the threshold, curves, classes, where it fails, how, and whence."""
+"""The page of an evaluation: verdict, figures, findings, threshold, curves, classes, where it fails, how, whence."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -24,12 +23,26 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import find, headline_quantities
 from heldout.measures.declare import Scope
 from heldout.measures.quantity import AVERAGES
-from heldout.report.evaluation import fold_table, folded, note_cases, rule_notes, sentences, titled
+from heldout.report.evaluation import (
+    ENOUGH_CASES,
+    fold_table,
+    folded,
+    keep_of_folds,
+    note_cases,
+    order_weakest,
+    rule_notes,
+    sentences,
+    target_blocks,
+    titled,
+)
 from heldout.report.evaluation_charts import OF_CLASSES, draw_classes, draw_folds
-from heldout.report.explanations import explorer_sections, how_sections, section_name
-from heldout.report.review import findings_section, unsaid
+from heldout.report.explanations import explorer_sections, how_sections
+from heldout.report.interval_chart import Mark, interval_chart
+from heldout.report.overview import MAPPED, choose_key_figures, linked, make_heatmap, make_overview, span
+from heldout.report.review import count_fired, findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
 from heldout.results.evaluation import Evaluation
+from heldout.review import Review
 from heldout.show.blocks import (
     Block,
     Cell,
@@ -39,13 +52,14 @@ from heldout.show.blocks import (
     Prose,
     Range,
     Section,
-    Span,
     Table,
     Title,
     provenance_section,
 )
 from heldout.show.chart import Chart
 from heldout.show.escape import visible
+from heldout.show.explorer import Explorer
+from heldout.show.heatmap import FIGURED, Heatmap
 from heldout.show.numbers import count, percent, plain
 from heldout.show.text_width import shorten
 
@@ -167,16 +181,8 @@ BARS = ("precision", "recall")
 # Rows of the table of classes, and the classes of the widest matrix that a page shows.
 SHOWN_CLASSES = 200
 MATRIX_CLASSES = 40
-
-
-def linked(e: Estimate) -> Number:
-    """The value of an estimate, which leads to how it was made."""
-    return Number(e.value, e.style, e.digits, section_name(e.measure))
-
-
-def span(e: Estimate) -> Cell:
-    """The interval drawn from 0 to 1, or nothing where it has no place there."""
-    return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high)
+# Cells of a larger matrix that are listed under it.
+LISTED_CELLS = 600
 
 
 def measures_table(estimates: Iterable[Estimate], names: Iterable[str], level: float, caption: str = "") -> Table:
@@ -197,10 +203,9 @@ def measures_table(estimates: Iterable[Estimate], names: Iterable[str], level: f
 
 
 def class_blocks(evaluation: Evaluation) -> list[Block]:
-    """One line per class with precision, recall and F1, their intervals drawn, and the averages below."""
+    """One line per class, the weakest first, with precision, recall and F1, their intervals drawn, and the averages."""
     confusion = evaluation.confusion
-    places = confusion.largest(SHOWN_CLASSES).tolist()
-    shown = sorted(places) if len(places) == confusion.n_classes else places
+    shown: list[int] = order_weakest(confusion)[:SHOWN_CLASSES].tolist()
     rows = [
         (
             str(confusion.labels[at]),
@@ -209,9 +214,10 @@ def class_blocks(evaluation: Evaluation) -> list[Block]:
         )
         for at in shown
     ]
-    blocks: list[Block] = [Table(_heads("class", "n"), tuple(rows))]
-    if len(shown) < confusion.n_classes:
-        blocks.append(Prose(f"The {len(shown)} largest of {confusion.n_classes:,} classes."))
+    left = confusion.n_classes - len(shown)
+    more = f"; {left:,} more are not listed" if left else ""
+    caption = f"The weakest first, by recall; those under {ENOUGH_CASES} cases last{more}"
+    blocks: list[Block] = [Table(_heads("class", "n"), tuple(rows), caption if confusion.n_classes > 2 else "")]
     if confusion.n_classes > 1:
         averages = [
             (average, None, *_figures([evaluation.get(measure, average=average) for measure in PER_CLASS]))
@@ -239,8 +245,11 @@ def _figures(estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
 
 def matrix_blocks(confusion: Confusion, first: int | None = None) -> list[Block]:
     """The matrix in counts, in shares of its rows and of its columns; `first` is the class that comes first."""
-    if confusion.n_classes > MATRIX_CLASSES:
+    if confusion.n_classes > MAPPED:
         return [Prose(f"A matrix of {confusion.n_classes:,} classes has no place on a page.")]
+    heatmap = make_heatmap(confusion, first)
+    if confusion.n_classes > MATRIX_CLASSES:
+        return [heatmap, *_listed_cells(heatmap)]
     order = list(range(confusion.n_classes))
     if first is not None:
         order = [first, *(at for at in order if at != first)]
@@ -253,14 +262,31 @@ def matrix_blocks(confusion: Confusion, first: int | None = None) -> list[Block]
         tuple(Heat(float(number_of_cases), float(share)) for number_of_cases, share in zip(line, shares, strict=True))
         for line, shares in zip(matrix, np.nan_to_num(by_row), strict=True)
     ]
-    blocks: list[Block] = [_square(names, counts, "Counts")]
+    square = _square(names, counts, "" if len(names) > FIGURED else "Counts")
+    blocks: list[Block] = [square]
+    if len(names) > FIGURED:
+        blocks = [heatmap, Section("Counts", (square,), "matrix-counts", folded=True)]
     for title, shares, name in (
         ("Row %: what became of the cases of each class", by_row, "matrix-rows"),
-        ("Column %: what the answers were worth", by_column, "matrix-columns"),
+        ("Column %: what the predictions were worth", by_column, "matrix-columns"),
     ):
         cells = [tuple(Number(float(share), "percent", 1) for share in line) for line in shares]
         blocks.append(Section(title, (_square(names, cells),), name, folded=True))
     return blocks
+
+
+def _listed_cells(heatmap: Heatmap) -> list[Block]:
+    """The cells of a large matrix that are not empty, in a folded table, the largest parts of a class first."""
+    cells = sorted(heatmap.cells(), key=lambda cell: (cell[0] == cell[1], -cell[3], cell[:2]))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (heatmap.labels[i], heatmap.labels[j], Number(count_, "count"), Number(share, "percent", 1))
+        for i, j, count_, share in cells[:LISTED_CELLS]
+    )
+    heads = (Column("truth"), Column("predicted"), Column("cases", "right"), Column("of the class", "right"))
+    left = len(cells) - len(rows)
+    said = [Prose(f"{left:,} more are not listed, each a smaller part of its class.")] if left else []
+    title = "Counts of the cells that are not empty"
+    return [Section(title, (Table(heads, rows), *said), "matrix-counts", folded=True)]
 
 
 def _square(names: Sequence[str], cells: Sequence[tuple[Cell, ...]], caption: str = "") -> Table:
@@ -281,8 +307,7 @@ def evaluation_page(evaluation: Evaluation) -> list[Block]:
     return [
         title_of(evaluation),
         *_read(evaluation),
-        Prose(" ".join(sentences(evaluation)), label="Verdict"),
-        *page_body(evaluation),
+        *page_body(evaluation, evaluation.review, target_blocks(evaluation)),
         provenance_section(evaluation_facts(evaluation)),
     ]
 
@@ -300,16 +325,28 @@ def chosen_page(evaluation: Evaluation) -> list[Block]:
     ]
 
 
-def page_body(evaluation: Evaluation) -> list[Block]:
-    """From the findings to how each number was made: what the pages of an evaluation and of a validation share."""
-    return [findings_section(evaluation.review), *measured(evaluation), *how_blocks(evaluation, evaluation.estimates)]
+def page_body(evaluation: Evaluation, review: Review | None, beside: Iterable[Block] = ()) -> list[Block]:
+    """From the verdict to how each number was made: what the pages of an evaluation and of a validation share.
 
-
-def measured(evaluation: Evaluation) -> list[Block]:
-    """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
+    Without a review its findings stand elsewhere; `beside` comes before how the numbers were made.
+    """
     explorer = threshold_explorer(evaluation)
+    curves = curve_blocks(evaluation, moves=explorer is not None)
+    found = "" if review is None else count_fired(review)
+    return [
+        Prose(" ".join(sentences(evaluation)), label="Verdict"),
+        make_overview(evaluation, curves, found),
+        *([] if review is None else [findings_section(review)]),
+        *_measured(evaluation, explorer, curves),
+        *beside,
+        *how_blocks(evaluation, evaluation.estimates),
+    ]
+
+
+def _measured(evaluation: Evaluation, explorer: Explorer | None, curves: list[Block]) -> list[Block]:
+    """The threshold or the matrix, the curves, the classes, all measures, and where it fails."""
     blocks: list[Block] = []
-    headline = _headline(evaluation, "class", "table")
+    headline = _headline(evaluation, "class", "table", "cases")
     if explorer is not None:
         blocks.append(Section("Threshold, costs and prevalence", (explorer,), "threshold"))
     else:
@@ -318,7 +355,7 @@ def measured(evaluation: Evaluation) -> list[Block]:
         blocks.append(
             Section("Confusion matrix", (*matrix_blocks(evaluation.confusion, positive), *_pairs(evaluation)), "matrix")
         )
-    blocks += _curves(evaluation, moves=explorer is not None)
+    blocks += _curves(evaluation, curves)
     blocks.append(Section("Classes", tuple(class_blocks(evaluation)), "classes"))
     blocks += _failures(evaluation)
     return [*blocks, *_notes(evaluation), _everything(evaluation)]
@@ -354,7 +391,8 @@ def _headline(evaluation: Evaluation, *scopes: Scope) -> list[Estimate]:
     """Those of the measures shown first that were estimated."""
     estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
     asked = headline_quantities("page", evaluation.positive, macro_too=("ranking",))
-    return [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
+    found = [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
+    return keep_of_folds(found)
 
 
 def _measures(evaluation: Evaluation, estimates: list[Estimate], names: list[str]) -> Section:
@@ -365,14 +403,14 @@ def _measures(evaluation: Evaluation, estimates: list[Estimate], names: list[str
     return Section("Measures", (table, *rule_notes(over_folds)), "measures")
 
 
-def _curves(evaluation: Evaluation, *, moves: bool) -> list[Block]:
+def _curves(evaluation: Evaluation, curves: list[Block]) -> list[Block]:
     if evaluation.scores is None:
         return []
     headline = _headline(evaluation, "ranking", "pairs", "probability")
     blocks: list[Block] = (
         [measures_table(headline, [titled(e) for e in headline], evaluation.level)] if headline else []
     )
-    blocks += curve_blocks(evaluation, moves=moves)
+    blocks += curves
     why = why_none(evaluation)
     if why:
         blocks.append(Prose(f"There is no slider: {why}."))
@@ -380,7 +418,7 @@ def _curves(evaluation: Evaluation, *, moves: bool) -> list[Block]:
 
 
 def _pairs(evaluation: Evaluation) -> list[Block]:
-    """The classes that are taken for each other most, where there are more than two."""
+    """The classes that are confused with each other most, where there are more than two."""
     if evaluation.confusion.n_classes < 3:
         return []
     return _asked(evaluation, "confused", most=CONFUSED)
@@ -390,6 +428,8 @@ def _failures(evaluation: Evaluation) -> list[Block]:
     """Worst slices and hardest cases, where the evaluation has them."""
     blocks: list[Block] = []
     if evaluation.slice_columns:
+        timed = _over_time(evaluation)
+        blocks += [Section("Over time", tuple(timed), "time")] if timed else []
         parts: list[Block] = []
         parts += _asked(evaluation, "worst_slices")
         every = _asked(evaluation, "slices")
@@ -401,6 +441,41 @@ def _failures(evaluation: Evaluation) -> list[Block]:
         if hardest:
             blocks.append(Section("Hardest cases", tuple(hardest), "hardest"))
     return blocks
+
+
+# Measures that are drawn over time.
+OVER_TIME = 2
+
+
+def _over_time(evaluation: Evaluation) -> list[Block]:
+    """For each column of dates the figures that matter most, period by period, with their intervals."""
+    blocks: list[Block] = []
+    for column in evaluation.slice_columns:
+        if column.kind != "periods":
+            continue
+        for e in _timely(evaluation):
+            try:
+                found = evaluation.slices(e.name, columns=column.name)
+            except HeldoutError:
+                continue
+            marks = [Mark(one.values[0], one.estimate.value, one.estimate.low, one.estimate.high) for one in found]
+            about = f"Dots: the value in each period, bars: its {100 * evaluation.level:g} % interval."
+            chart = interval_chart(
+                [mark for mark in marks if not mark.name.startswith("(")],
+                f"{titled(e)} over {shorten(visible(column.name), NAMED)}",
+                titled(e),
+                lines=[("all cases", e.value)],
+                along=shorten(visible(column.name), NAMED),
+                detail=about,
+            )
+            blocks += [] if chart is None else [chart]
+    return blocks
+
+
+def _timely(evaluation: Evaluation) -> list[Estimate]:
+    """What is drawn over time: of the key figures the first that counts make, and that by which slices are judged."""
+    counted = [e for e in choose_key_figures(evaluation) if find(e.measure).measure.scope in ("class", "table")]
+    return counted[:OVER_TIME]
 
 
 def _asked(evaluation: Evaluation, name: str, **options: Any) -> list[Block]:

@@ -11,13 +11,14 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.findings.review import RULE_CATALOGUE, find_rule
 from heldout.findings.rule import Rule
+from heldout.intervals.case_bootstrap import BOOTSTRAP, BY_GROUPS
 from heldout.intervals.count_estimator import default_count_method
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, FoldEstimate
 from heldout.intervals.methods import METHODS
 from heldout.intervals.score_methods import default_score_method
 from heldout.measures.catalogue import CATALOGUE, COUNTED, find
-from heldout.measures.cells import class_cells, evidence_cells
+from heldout.measures.cells import WHOLE_TABLE, class_cells, evidence_cells
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound, micro_cells
 from heldout.measures.symbolic import COST_ALARM, COST_MISS, N, Symbol, cost_per_case, traced
@@ -60,7 +61,7 @@ def entry(measure: Measure) -> tuple[tuple[str, str], ...]:
         ("range", f"{_end(measure.low)} to {_end(measure.high)}, {DIRECTIONS[measure.direction]}"),
         ("undefined", f"when {measure.undefined}"),
         ("of", _made_from(measure)),
-        ("interval", default_count_method(measure) if measure.name in COUNTED else default_score_method(measure)),
+        ("interval", _default_method(measure)),
         ("also called", ", ".join(measure.aliases) or "-"),
         ("reference", measure.reference),
     ]
@@ -70,7 +71,15 @@ def entry(measure: Measure) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
+def _default_method(measure: Measure) -> str:
+    if measure.scope == "cases":
+        return f"{BOOTSTRAP}, or {BY_GROUPS} where there are groups"
+    return default_count_method(measure) if measure.name in COUNTED else default_score_method(measure)
+
+
 def _made_from(measure: Measure) -> str:
+    if measure.scope == "cases":
+        return f"the {'scores' if 'score' in measure.cells else 'predicted classes'} of all cases"
     if measure.scope == "ranking":
         return "the scores of the positive class, or of each class against the rest"
     if measure.scope in ("pairs", "probability"):
@@ -97,7 +106,7 @@ def rules_blocks() -> list[Block]:
     return [
         Title("The rules"),
         Table(columns, rows),
-        Prose("heldout explain CODE prints one in full; --mute CODE (in Python mute=) leaves one out."),
+        Prose("heldout explain CODE prints one in full; --ignore CODE (in Python ignore=) leaves one out."),
         Prose(
             "heldout evaluate or check --limit CODE.NAME=VALUE (in Python limits=) changes a limit of a rule about "
             "evaluations."
@@ -120,7 +129,7 @@ def rule_entry(rule: Rule) -> tuple[tuple[str, str], ...]:
         ("advice", rule.advice),
         *((f"limit {limit.name}", f"{limit.default:g} ({limit.source})") for limit in rule.limits),
         ("reference", rule.reference),
-        ("mute", f"--mute {rule.code}, mute={rule.code!r}"),
+        ("ignore", f"--ignore {rule.code}, ignore={rule.code!r}"),
     )
 
 
@@ -312,6 +321,8 @@ def counts_put_in(confusion: Confusion, bound: Bound, e: Estimate) -> str:
     if e.average in ("macro", "weighted"):
         weighted = ", each by its cases" if e.average == "weighted" else ""
         return f"mean over {confusion.n_classes:,} classes{weighted}"
+    if WHOLE_TABLE in bound.measure.cells:
+        return "the whole table"
     if e.class_ is None and e.average is None and bound.measure.overall:
         return f"mean {find(bound.measure.overall).title} over {confusion.n_classes:,} classes"
     if e.class_ is not None:
@@ -329,7 +340,9 @@ def counts_put_in(confusion: Confusion, bound: Bound, e: Estimate) -> str:
 
 
 def _behind(evaluation: Evaluation, e: Estimate) -> str:
-    """What a measure of scores was made from."""
+    """What a measure of scores or of the cases was made from."""
+    if find(e.measure).measure.scope == "cases":
+        return f"{count(evaluation.confusion.n_cases)} cases"
     if e.class_ is None or e.class_ not in evaluation.confusion.labels:
         return f"the scores of {count(evaluation.confusion.n_cases)} cases"
     index = evaluation.confusion.index(e.class_)
@@ -373,5 +386,7 @@ def _cost() -> Section:
         ("range", "0 to ∞, lower is better"),
         ("reference", CATALOGUE["expected_cost"].reference),
     )
-    meaning = "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right answer nothing."
+    meaning = (
+        "Mean cost of a case. No costs were given: an error counts 1 until you change it, a right prediction nothing."
+    )
     return Section("cost per case", (Prose(meaning), Facts(facts)), COST_SECTION, folded=True)

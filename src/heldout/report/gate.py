@@ -44,7 +44,7 @@ def gate_blocks(gate: Gate) -> list[Block]:
     blocks: list[Block] = [Title(_title(gate))]
     if gate.columns:
         blocks.append(Prose(gate.columns))
-    blocks.append(Prose(_verdict(gate), label="Gate"))
+    blocks.append(Prose(phrase_verdict(gate), label="Gate"))
     fixed = [one for one in gate.requirements if one.written is not None and one.against is None]
     blocks += [_values(fixed, gate.level)] if fixed else []
     relative = [one for one in gate.requirements if one.against is not None]
@@ -85,7 +85,8 @@ def _title(gate: Gate) -> str:
     return " · ".join(parts)
 
 
-def _verdict(gate: Gate) -> str:
+def phrase_verdict(gate: Gate) -> str:
+    """Whether it passed, and what became of the requirements and forbidden findings."""
     required = [one for one in gate.requirements if one.written is not None]
     forbidden = [one for one in gate.requirements if one.written is None]
     counts = [_counted(required, "requirement", REQUIRED), _counted(forbidden, "forbidden finding", FORBIDDEN)]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from heldout.errors import OptionError
 from heldout.result import ROW_KEYS, Result, find_backend, keep_backend
-from heldout.show.blocks import Block, Cell, Facts, Number, Prose, Section, Table, Title
+from heldout.show.blocks import Block, Cell, Facts, Number, Overview, Prose, Section, Table, Title
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer
 from heldout.show.text_width import shorten
@@ -28,11 +28,20 @@ def _renamed(block: Block, prefix: str) -> Block:
         name = f"{prefix}{block.name}" if block.name else ""
         return replace(block, name=name, blocks=tuple(renamed(block.blocks, prefix)))
     if isinstance(block, Table):
-        return replace(block, rows=tuple(tuple(_cell(cell, prefix) for cell in row) for row in block.rows))
+        return _of_table(block, prefix)
+    if isinstance(block, Overview):
+        tables = {part: _of_table(getattr(block, part), prefix) for part in ("figures", "more", "below")}
+        return replace(block, findings=f"{prefix}{block.findings}", **tables)  # type: ignore[arg-type]
     if isinstance(block, Explorer):
         figures = tuple(replace(f, how=f"{prefix}{f.how}") if f.how else f for f in block.figures)
         return replace(block, figures=figures)
     return block
+
+
+def _of_table(table: Table | None, prefix: str) -> Table | None:
+    if table is None:
+        return None
+    return replace(table, rows=tuple(tuple(_cell(cell, prefix) for cell in row) for row in table.rows))
 
 
 def _cell(cell: Cell, prefix: str) -> Cell:
@@ -46,11 +55,21 @@ NAMED = 80
 class Report(Result):
     """Answers that belong together, each under a heading of its own.
 
+    Parameters
+    ----------
+    parts : result or sequence of results
+        What stands in it, in this order.
+    title : str
+        What stands above all of them.
+
+    Examples
+    --------
     >>> from heldout.intervals.estimate import Estimate
     >>> one = Estimate("accuracy", None, None, 0.9, 0.8, 0.95, 0.95, "wilson", 50)
     >>> report = Report([one, one], title="Twice")
     >>> len(report), [part["schema"] for part in report.to_dict()["parts"]]
     (2, ['heldout/estimate@1', 'heldout/estimate@1'])
+
     """
 
     schema: ClassVar[str] = "heldout/report@1"

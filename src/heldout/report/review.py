@@ -41,8 +41,8 @@ def _every_rule(review: Review) -> list[Block]:
         rows: list[tuple[Cell, ...]] = [(f.code, f.title) for f in review.findings if f.outcome == outcome]
         if rows:
             blocks.append(Table((Column("code"), Column(header, wrap=True)), tuple(rows), caption))
-    if review.muted:
-        blocks.append(Note(f"Muted: {', '.join(review.muted)}."))
+    if review.ignored:
+        blocks.append(Note(f"Ignored: {', '.join(review.ignored)}."))
     return blocks + _changed_limits(review)
 
 
@@ -85,9 +85,16 @@ def findings_section(review: Review) -> Section:
             blocks.append(
                 Section(f"{title}: {len(listed)}", (table,), f"findings-{outcome.replace(' ', '-')}", folded=True)
             )
-    if review.muted:
-        blocks.append(Prose(f"Muted: {', '.join(review.muted)}."))
+    if review.ignored:
+        blocks.append(Prose(f"Ignored: {', '.join(review.ignored)}."))
     return Section("Findings", tuple(blocks), "findings")
+
+
+def count_fired(review: Review) -> str:
+    """How many findings there are, in a line that leads to them: "Findings: 2 to act on · 1 to know"."""
+    act = sum(finding.severity == "act" for finding in review.fired)
+    counts = ((act, "to act on"), (len(review.fired) - act, "to know"))
+    return f"Findings: {' · '.join(f'{number} {words}' for number, words in counts if number) or 'none'}"
 
 
 def _said(finding: Finding) -> str:

@@ -11,15 +11,16 @@ from heldout.errors import ValuesError
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, sentences, titled
-from heldout.report.evaluation_page import how_blocks, measured
+from heldout.report.evaluation import body_blocks, chosen_tables, order_notes, titled
+from heldout.report.evaluation_page import page_body
 from heldout.report.interval_chart import Mark, forest_chart, interval_chart
+from heldout.report.overview import span
 from heldout.report.report import renamed
-from heldout.report.review import findings_section
+from heldout.report.review import count_fired, findings_section
 from heldout.resampling.outcome import Run
 from heldout.result import Form
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import Validation, Validations
+from heldout.results.validation import SeveralValidations, Validation, Validations
 from heldout.review import Review
 from heldout.show.blocks import (
     Block,
@@ -27,6 +28,7 @@ from heldout.show.blocks import (
     Column,
     Note,
     Number,
+    Overview,
     Prose,
     Range,
     Section,
@@ -49,7 +51,7 @@ def render_validation(validation: Validation, form: Form) -> list[Block]:
     return validation_blocks(validation, full=form == "full", chosen=chosen)
 
 
-def render_validations(validations: Validations, form: Form) -> list[Block]:
+def render_validations(validations: SeveralValidations, form: Form) -> list[Block]:
     """All learners in one table; in full and on a page each by itself below."""
     learners, missing = validations.held, validations.missing
     chosen = form == "chosen" or (form != "full" and learners[0].evaluation.asked)
@@ -217,7 +219,7 @@ def remarks(validation: Validation) -> list[Note]:
         notes.append(Note(_choices(run)))
     notes += [Note(f"{_capital(text)}.", "warning") for text in run.warnings]
     notes += [Note(f"{_capital(text)}.", "warning") for text in (*validation.problem.notes, *validation.notes)]
-    return notes
+    return notes + order_notes(validation.evaluation.estimates)
 
 
 def _choices(run: Run) -> str:
@@ -237,41 +239,56 @@ def _capital(text: str) -> str:
 
 def validation_page(validation: Validation) -> list[Block]:
     """Everything that there is to see of one learner."""
+    verdict, overview, *rest = _judged(validation, validation.review)
     return [
         _title(title_of(validation)),
+        verdict,
+        overview,
         Prose(_sentence(validation.plan.target), label="Estimates"),
-        Prose(" ".join(sentences(validation.evaluation)), label="Verdict"),
-        findings_section(validation.review),
-        *_judged(validation),
+        *rest,
         provenance_section(_facts(validation)),
     ]
 
 
 def validations_page(validations: Sequence[Validation], review: Review, missing: Sequence[str] = ()) -> list[Block]:
     """Learners side by side, then each by itself, folded."""
-    overview = several_blocks(validations, missing=missing)
+    title, target, table, *notes = several_blocks(validations, missing=missing)
     known = any(math.isfinite(validation.evaluation.get("accuracy").value) for validation in validations)
     blocks: list[Block] = [
-        _title(overview[0]),
-        *([draw_learners(validations)] if known else []),
-        *overview[1:],
+        _title(title),
+        _learner_overview(validations, table, count_fired(review)),
+        target,
         findings_section(review),
+        *([draw_learners(validations)] if known else []),
+        *notes,
     ]
     for at, validation in enumerate(validations):
-        inner: list[Block] = [Prose(" ".join(sentences(validation.evaluation)), label="Verdict"), *_judged(validation)]
+        inner = _judged(validation)
         blocks.append(
             Section(validation.learner, tuple(renamed(inner, f"learner-{at + 1}-")), f"learner-{at + 1}", folded=True)
         )
     return [*blocks, provenance_section(_facts(validations[0], listing([v.learner for v in validations], most=40)))]
 
 
-def _judged(validation: Validation) -> list[Block]:
-    return [
+def _learner_overview(validations: Sequence[Validation], table: Block, found: str) -> Overview:
+    """Every learner by accuracy with its interval drawn, and all measures below."""
+    estimates = [validation.evaluation.get("accuracy") for validation in validations]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (validation.learner, Number(e.value, e.style, e.digits), Range(e.low, e.high, e.style, e.digits), span(e))
+        for validation, e in zip(validations, estimates, strict=True)
+    )
+    level = f"{100 * validations[0].evaluation.level:g} % interval"
+    heads = (Column("learner"), Column(titled(estimates[0]), "right"), Column(level), Column(""))
+    return Overview(Table(heads, rows), found=found, below=table if isinstance(table, Table) else None)
+
+
+def _judged(validation: Validation, review: Review | None = None) -> list[Block]:
+    """The measures first, and after them how the splits differ."""
+    beside = [
         splits_section(validation),
-        *measured(validation.evaluation),
         *([Section("Remarks", tuple(notes), "remarks")] if (notes := remarks(validation)) else []),
-        *how_blocks(validation.evaluation, validation.evaluation.estimates),
     ]
+    return page_body(validation.evaluation, review, beside)
 
 
 def splits_section(validation: Validation) -> Section:

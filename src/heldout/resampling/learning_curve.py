@@ -6,7 +6,6 @@ import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -434,7 +433,7 @@ class LearningCurve(Reviewed):
     fingerprint: str = ""
     notes: tuple[str, ...] = ()
     finished: bool = True
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     measured: MeasureAtSizes | None = field(default=None, repr=False)
 
     @property
@@ -522,12 +521,6 @@ class LearningCurve(Reviewed):
             **self.review.document(),
         }  # fmt: skip
 
-    def save(self, path: str | Path) -> Path:
-        """Write the curve to a file, as its ending says: svg, png, html or json (Vega-Lite)."""
-        from heldout.show.figure import save_chart
-
-        return save_chart(self._draw(), path)
-
 
 def learn(
     estimator: Any,
@@ -543,7 +536,7 @@ def learn(
     jobs: Jobs = None,
     on_error: OnError = "raise",
     progress: Progress = None,
-    mute: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
     measure: Callable[[Run, NestedTrainingSets], MeasureAtSizes] | None = None,
 ) -> LearningCurve:
     """Train on growing sets, test each on the same rows, and say whether more data would help.
@@ -575,7 +568,7 @@ def learn(
     notes = (*_notes(sets, done, law), *(() if measured is None else _undefined_notes(measured, sets.sizes)))
     return LearningCurve(
         name, sets.sizes, trained, tested, low, high, n, level, method, law, problem.n, sets.tested, seed,
-        sets.splits.fingerprint, notes, done.complete, mute, measured,
+        sets.splits.fingerprint, notes, done.complete, ignore, measured,
     )  # fmt: skip
 
 

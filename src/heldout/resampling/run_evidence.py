@@ -51,7 +51,8 @@ def _settle_run_scores(run: Run, labels: tuple[Label, ...], positive: Label | No
         return None
     if values.ndim == 1:
         # One column speaks for the second class; the first is its opposite.
-        values = np.stack([-values, values], axis=1)
+        opposite = positive is not None and labels.index(positive) == 0
+        values = -values if opposite else values if positive is not None else np.stack([-values, values], axis=1)
     settled = settle_scores(RawScores(values), labels, positive)
     if run.score_kind == "decision" and settled.is_probability:
         return Scores(settled.values, Unfit(decision=True))

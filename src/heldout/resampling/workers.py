@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from heldout.errors import LearnerError, OptionError
-from heldout.learners.registry import FolderModules, folder_modules
+from heldout.imports import FolderModules, folder_modules
 from heldout.resampling.outcome import Outcome
 from heldout.resampling.split_task import FailedSplit, Setting, Task, redirect_warnings, run_split, run_split_in_worker
 

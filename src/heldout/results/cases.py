@@ -1,4 +1,4 @@
-"""The cases that go wrong: the most confidently wrong, doubtful labels, and the classes taken for each other."""
+"""The cases that go wrong: the most confidently wrong, doubtful labels, and the classes confused with each other."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def _case(predictions: Predictions, find: Support, kind: Kind, place: int) -> Ha
 
 @dataclass(frozen=True, slots=True)
 class ConfusedPair:
-    """One class taken for another: the cases, and their share of the true class with its interval."""
+    """One class confused with another: the cases, and their share of the true class with its interval."""
 
     truth: Label
     predicted: Label
@@ -279,7 +279,7 @@ class Confused(Result):
         """One row per pair."""
         return [
             make_row(
-                "taken for another class",
+                "confused with another class",
                 pair.value,
                 pair.low,
                 pair.high,
@@ -297,7 +297,7 @@ class Confused(Result):
         """One line per pair."""
         columns = (
             Column("truth"),
-            Column("taken for"),
+            Column("confused with"),
             Column("cases", "right"),
             Column("of the class", "right"),
             Column(f"{100 * self.level:g} % interval"),

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
+from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label, Ranking
 from heldout.evidence.counted import Counted
 from heldout.files.ledger import EarlierUses
 from heldout.intervals.area_bounds import area_bounds
+from heldout.intervals.case_bootstrap import CaseEstimator
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.score_estimator import ScoreEstimator
-from heldout.measures.catalogue import find, read_quantity
+from heldout.measures.catalogue import find, is_imbalanced, read_quantity
 from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
 from heldout.result import bound_late
 from heldout.results.cases import Confused, HardCases, confused, hardest
+from heldout.results.metrics import choose_estimates, list_metrics, write_document
 from heldout.results.slices import Divided, Slices, choose_columns
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
@@ -53,6 +57,7 @@ class Evaluation(Reviewed):
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_evaluation"
     _sliced_by: ClassVar[str] = "heldout.findings.slice_search:SliceSearch"
     _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
+    _phrased_by: ClassVar[str] = "heldout.report.evaluation:sentences"
     _charts: ClassVar[Mapping[str, str]] = {
         "matrix": "heldout.report.evaluation_charts:draw_matrix",
         "intervals": "heldout.report.evaluation_charts:draw_measures",
@@ -69,7 +74,7 @@ class Evaluation(Reviewed):
     predictions: Predictions | None = field(default=None, repr=False)
     costs: NDArray[np.float64] | None = field(default=None, repr=False)
     scores: ScoreEstimator | None = field(default=None, repr=False)
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     counted: Counted | None = field(default=None, repr=False)
     prevalence: float | None = None
@@ -79,6 +84,11 @@ class Evaluation(Reviewed):
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
+
+    @property
+    def verdict(self) -> str:
+        """Whether it beats the commonest class, and how good it is where it matters, in a few sentences."""
+        return " ".join(bound_late(self._phrased_by)(self))
 
     @property
     def n(self) -> int | float:
@@ -113,7 +123,7 @@ class Evaluation(Reviewed):
 
     def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
         """The value of a quantity in every fold, nan where it is undefined there."""
-        quantity = quantity.check_costs(self.costs)
+        quantity = quantity.check_costs(self.costs).check_divisible("in single folds")
         source = quantity.check_scored(self.scores) if quantity.is_score else self.estimator
         if not isinstance(source, FoldEstimator | FoldScores):
             raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
@@ -152,7 +162,9 @@ class Evaluation(Reviewed):
         return bound_late(self._sliced_by)(self)
 
     def slices(self, measure: str | None = None, columns: str | Iterable[str] | None = None) -> Slices:
-        """A measure, the error rate unless said, in every slice of the cases, each against all other cases.
+        """A measure in every slice of the cases, each against all other cases.
+
+        Unless said it is the error rate, and with rare positives their recall.
 
         `columns` are some of those that divide the cases, all unless said. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
@@ -177,8 +189,16 @@ class Evaluation(Reviewed):
         return self._found_slices[key]
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
-        name = "error_rate" if measure is None else measure
-        return read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+        name = self._usual_sliced() if measure is None else measure
+        quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive)
+        return quantity.check_costs(self.costs).check_divisible("in slices")
+
+    def _usual_sliced(self) -> str:
+        """The error rate; with rare positives their recall, as few errors are made where nearly all is negative."""
+        if self.positive is None or self.confusion.n_classes != 2:
+            return "error_rate"
+        cases = float(self.confusion.truth_totals[self.confusion.index(self.positive)])
+        return "recall" if is_imbalanced(cases, float(self.confusion.n)) else "error_rate"
 
     def hardest(self, most: int = 20) -> HardCases:
         """The most confidently wrong cases and the hardest, at most so many of each, with their rows."""
@@ -189,22 +209,35 @@ class Evaluation(Reviewed):
         return self._like(confused(self.confusion, most, level=self.level, independent=self.independent))
 
     @cached_property
+    def case_estimator(self) -> CaseEstimator:
+        """What makes estimates of one's own functions of the cases."""
+        made, rows = self.estimator, None if self.counted is not None else self.predictions
+        return CaseEstimator(rows, made.level, made.seed, made.replicates, made.plan)
+
+    @cached_property
     def _by_name(self) -> Mapping[tuple[str, Any, str | None], Estimate]:
         return {(e.measure, e.class_, e.average): e for e in self.estimates}
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of that name, computed now if it is not among those reported."""
-        return self._answer(read_quantity(name, self.labels, costs=self.costs))
+        return self._traced(read_quantity(name, self.labels, costs=self.costs))
 
     def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged ("macro", "micro", "weighted"), or of all cases."""
         if average is not None and average not in AVERAGES:
             raise OptionError(f"There is no average {average!r}.", hint=f"use one of: {listing(AVERAGES)}.")
-        return self._answer(Quantity(find(measure, costs=self.costs), class_, average))
+        return self._traced(Quantity(find(measure, costs=self.costs), class_, average))
+
+    def _traced(self, quantity: Quantity) -> Estimate:
+        """The estimate, which can ask for limits that keep their level by themselves: gates and assertions do."""
+        quantity = quantity.resolve(self.positive)
+        return self._like(replace(self._answer(quantity), one_sided=partial(self.one_sided, quantity)))
 
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)
         found = self._by_name.get((quantity.bound.name, quantity.class_, quantity.average))
+        if found is None and quantity.is_of_cases:
+            found = self.case_estimator.ask(quantity)
         if found is None and quantity.is_score:
             found = quantity.check_scored(self.scores).ask(quantity)
         if found is None:
@@ -231,6 +264,8 @@ class Evaluation(Reviewed):
             "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
         quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+        if quantity.is_of_cases:
+            return replace(self.case_estimator, **changes).ask(quantity, method)
         if quantity.is_score:
             return self._like(replace(quantity.check_scored(self.scores), **changes).ask(quantity, method))
         return self._like(replace(made, **changes).ask(quantity, method))
@@ -238,10 +273,18 @@ class Evaluation(Reviewed):
     def one_sided(self, quantity: Quantity, level: float) -> Estimate:
         """The quantity with limits that each keep the level by themselves, for statements such as "at least"."""
         quantity = quantity.resolve(self.positive).check_costs(self.costs)
+        if quantity.is_of_cases:
+            return self.case_estimator.at_level(2 * level - 1).ask(quantity)
         changes: dict[str, Any] = {"level": 2 * level - 1, "one_sided": True}
         if quantity.is_score:
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity)
         return replace(self.estimator, **changes).ask(quantity)
+
+    @property
+    def target(self) -> str:
+        """Which error is estimated where the predictions come in folds; empty where they are of one model."""
+        plan = self.estimator.plan
+        return "" if plan is None else plan.target
 
     def rows(self) -> list[dict[str, object]]:
         """One row per estimate."""
@@ -255,6 +298,7 @@ class Evaluation(Reviewed):
             "threshold": self.threshold,
             **({} if self.prevalence is None else {"prevalence": self.prevalence}),
             "confusion": self._confusion_document(),
+            **({"target": self.target} if self.target else {}),
             "level": self.level,
             "seed": self.estimator.seed,
             "groups": None if self.confusion.clusters is None else self.confusion.clusters.number,
@@ -394,3 +438,16 @@ class Evaluation(Reviewed):
     def value(self, name: str) -> float:
         """The value alone; nan where it is undefined."""
         return self[name].value
+
+    def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
+        """A flat dictionary of floats for MLflow, W&B, TensorBoard or DVC, with limits as `_low` and `_high`.
+
+        It holds the measures that were asked for, or else the first ones of the page and precision, recall and F1 of
+        the positive class or of each class; `measures` names others, "all" every one that was made. `prefix` stands
+        before each name. What is undefined is nan, so that the names do not depend on the cases.
+        """
+        return {f"{prefix}n": float(self.n), **list_metrics(choose_estimates(self, measures), prefix)}
+
+    def write_metrics(self, path: str | Path, measures: str | Iterable[str] | None = None) -> Path:
+        """Write the flat dictionary as JSON, which `dvc metrics show` and DVCLive read."""
+        return write_whole(path, write_document(self.metrics(measures)).encode("utf-8", errors="backslashreplace"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from heldout.evidence.counted import Counted
 from heldout.evidence.partitions import FoldCounts
 from heldout.evidence.probability_bins import USUAL_BINS, BinChoice, check_bins
 from heldout.intervals.area_bounds import bounds_note
+from heldout.intervals.case_bootstrap import CaseEstimator
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence, counted_dependence
 from heldout.intervals.estimate import Estimate
@@ -29,7 +29,7 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.intervals.score_methods import score_method_names
-from heldout.measures.catalogue import COUNTED, NAMED_F, find, read_quantity
+from heldout.measures.catalogue import COUNTED, NAMED_F, find, known_until_registered, name_measures, read_quantity
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 from heldout.predictions.positive_class import choose_positive, suspicions
@@ -115,7 +115,7 @@ class Settings:
     method: str | None = None
     seed: int = 0
     replicates: int = 2000
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
     limits: Limits = field(default_factory=dict)
     prevalence: float | None = None
     calibration_bins: int | None = None
@@ -124,7 +124,19 @@ class Settings:
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Settings:
         """The settings among the options of a call."""
-        return cls(**{part.name: options[part.name] for part in fields(cls) if part.name in options})
+        given = {part.name: options[part.name] for part in fields(cls) if part.name in options}
+        return cls(**given | ({"measures": name_measures(given["measures"])} if "measures" in given else {}))
+
+    def __post_init__(self) -> None:
+        # None is what other libraries say for all of them.
+        names = "all" if self.measures is None else self.measures
+        if not isinstance(names, str):
+            if not isinstance(names, Iterable):
+                raise OptionError(
+                    f"measures are named, one or several. Got {names!r}.", hint="for example ['accuracy', 'macro f1']."
+                )
+            names = tuple(names)
+        object.__setattr__(self, "measures", names)
 
     def checked(self) -> Settings:
         """The same settings, refused where a number makes no sense."""
@@ -137,6 +149,11 @@ class Settings:
         if self.bins is not None:
             check_bins(self.bins.bins, self.bins.strategy)
         return self
+
+    @property
+    def drawing(self) -> tuple[float, int, int]:
+        """The level, the seed and the number of bootstrap replicates."""
+        return self.level, self.seed, self.replicates
 
     @property
     def bins(self) -> BinChoice | None:
@@ -234,7 +251,8 @@ def judge(
         )
     if settings.method is not None and settings.count_method() is None and settings.by_fold() is None:
         _one_model(estimator, settings.method)
-    estimates = _estimates(estimator, scored, chosen, costs, settings)
+    rows = CaseEstimator(None if counted is not None else predictions, *settings.drawing, estimator.plan)
+    estimates = _estimates(estimator, scored, rows, chosen, costs, settings)
     said = list(notes)
     if settings.measures == "all" and evidence is not None:
         why = evidence.not_probability
@@ -255,7 +273,7 @@ def judge(
         predictions,
         costs,
         scored,
-        settings.mute,
+        settings.ignore,
         settings.limits,
         counted,
         settings.prevalence,
@@ -340,18 +358,22 @@ def cost_matrix(costs: Any, confusion: Confusion, rows: str | None) -> NDArray[n
 def _estimates(
     estimator: Estimator,
     scored: ScoreEstimator | None,
+    rows: CaseEstimator,
     positive: Label | None,
     costs: Any,
     settings: Settings,
 ) -> tuple[Estimate, ...]:
     measures, method = settings.measures, settings.method
     if measures == "all":
-        return (*_all(estimator, costs), *(() if scored is None else scored.every()))
+        return (*_all(estimator, costs), *(() if scored is None else scored.every()), *rows.every())
     names = [measures] if isinstance(measures, str) else list(measures)
     made: list[Estimate] = []
     for name in names:
         quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
         measure = quantity.bound.measure
+        if quantity.is_of_cases:
+            made.append(rows.ask(quantity, method))
+            continue
         if measure.scope in SCORE_SCOPES:
             made.append(_score(scored, quantity, positive, method))
             continue
@@ -415,7 +437,7 @@ def _defaults(costs: Any) -> list[Bound]:
     return list(_usual()) if costs is None else _bounds(costs)
 
 
-@lru_cache(maxsize=1)
+@known_until_registered
 def _usual() -> tuple[Bound, ...]:
     return tuple(_bounds(None))
 
@@ -427,6 +449,6 @@ def _bounds(costs: Any) -> list[Bound]:
             bounds += [find(name) for name in NAMED_F]
         elif measure.kind == "cost":
             bounds += [find(measure.name, costs=costs)] if costs is not None else []
-        elif not measure.parameters:
+        elif measure.own or not measure.parameters:
             bounds.append(find(measure.name))
     return bounds

@@ -215,6 +215,11 @@ class Slices(Result):
             f"{number(e.value, e.style)}, {_away(tested, e)}; corrected for {many}, p {p}.{more}"
         )
 
+    @property
+    def verdict(self) -> str:
+        """How many slices are clearly worse."""
+        return self.summary()
+
     def summary(self) -> str:
         """How many slices are clearly worse, in one line."""
         looked = self.looked

@@ -6,7 +6,8 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.proportion import wilson
 from heldout.learners.problem import Problem
+from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Average
 from heldout.plans.plan import Plan
 from heldout.predictions.positive_class import choose_positive
@@ -33,6 +35,7 @@ from heldout.resampling.run_evidence import Optimism, collect_predictions, find_
 from heldout.result import bound_late
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Folded, Settings, judge
+from heldout.results.metrics import name_metric
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
 from heldout.show.chart import Chart
@@ -134,21 +137,135 @@ class FoldLine:
     seconds: float
 
 
+class Validations(Reviewed):
+    """What `validate` returns: one learner or several, judged by the same splits, with the same access to either.
+
+    Iterate over it for the `Validation` of each learner, or ask for one by its name: `validations["tree"]`. Of one
+    learner it is that `Validation`, which knows every number by name: `validations["accuracy"]`.
+    """
+
+    schema: ClassVar[str] = "heldout/validation@1"
+    # The document holds the rows of each learner under "validations".
+    rows_name: ClassVar[str] = ""
+    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
+
+    @property
+    @abstractmethod
+    def held(self) -> tuple[Validation, ...]:
+        """The validation of each learner."""
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """The names of the learners."""
+        return tuple(validation.learner for validation in self.held)
+
+    def __iter__(self) -> Iterator[Validation]:
+        return iter(self.held)
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __getitem__(self, name: str) -> Any:
+        """The validation of the learner of that name; of one learner also the estimate of that name."""
+        by_name = {validation.learner: validation for validation in self.held}
+        if name in by_name:
+            return by_name[name]
+        if len(self.held) == 1:
+            return self.held[0].evaluation[name]
+        try:
+            read_quantity(str(name).partition("[")[0])
+        except OptionError:
+            hint = suggest(name, by_name)
+        else:
+            hint = f"say of which learner: validations[{self.learners[0]!r}][{name!r}]."
+        raise OptionError(f"There is no learner {name!r} here. There are: {listing(by_name)}.", hint=hint)
+
+    @property
+    def only(self) -> Validation:
+        """The validation, where there is one learner; refused where there are several."""
+        if len(self.held) != 1:
+            raise OptionError(
+                f"There are {len(self.held)} learners: {listing(self.learners)}.",
+                hint=f"name one of them: validations[{self.learners[0]!r}].",
+            )
+        return self.held[0]
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Every measure of the one learner, put together over the splits."""
+        return self.only.evaluation
+
+    def get(self, measure: str, *, class_: Any = None, average: Average | None = None) -> Estimate:
+        """The estimate of a measure of one class, averaged, or of all cases, of the one learner."""
+        return self.evaluation.get(measure, class_=class_, average=average)
+
+    def interval(self, name: str, *, method: str | None = None, level: float | None = None) -> Estimate:
+        """The same quantity of the one learner with another interval method or level."""
+        return self.evaluation.interval(name, method=method, level=level)
+
+    def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
+        """A flat dictionary of floats for trackers, as that of an evaluation; of several learners with their names."""
+        if len(self.held) == 1:
+            return self.evaluation.metrics(measures, prefix)
+        found: dict[str, float] = {}
+        for validation in self.held:
+            found |= validation.evaluation.metrics(measures, f"{prefix}{name_metric(validation.learner)}_")
+        return found
+
+    def per_fold(self, name: str) -> NDArray[np.float64]:
+        """The value in every split of the one learner that was finished, nan where it is undefined there."""
+        return self.evaluation.per_fold(name)
+
+    @property
+    def confusion(self) -> Confusion:
+        """The counts of the one learner, every case once."""
+        return self.evaluation.confusion
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether all ran to the end, without being interrupted."""
+
+    @property
+    @abstractmethod
+    def complete(self) -> bool:
+        """Whether every split of every learner gave predictions."""
+
+    @property
+    def verdict(self) -> str:
+        """What the evaluation of each learner says."""
+        if len(self.held) == 1:
+            return self.evaluation.verdict
+        return "\n".join(f"{validation.learner}: {validation.verdict}" for validation in self.held)
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row per estimate and learner."""
+        return [row for validation in self.held for row in validation.rows()]
+
+    def full_blocks(self) -> list[Block]:
+        """The report with every measure, every class and every fold, of each learner."""
+        return self._render("full")
+
+    def chosen_blocks(self) -> list[Block]:
+        """The estimates that were asked for, of all splits together."""
+        return self._render("chosen")
+
+    def to_weka(self) -> str:
+        """The report in Weka's layout, with its errors of probabilities and areas of all folds together."""
+        return str(bound_late(self._weka_by)(self))
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Validation(Reviewed):
+class Validation(Validations):
     """How good a learner is, by the splits of a plan.
 
     Ask it for a number by name, as an evaluation: `validation["accuracy"]`, `validation["roc_auc"]`. The evaluation is
     made when it is first asked for.
     """
 
-    schema: ClassVar[str] = "heldout/validation@1"
-    # The document holds the rows of each learner under "validations".
-    rows_name: ClassVar[str] = ""
     _rendered_by: ClassVar[str] = "heldout.report.validation:render_validation"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validation"
     _charts: ClassVar[Mapping[str, str]] = {"splits": "heldout.report.validation:draw_splits"}
-    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
     learner: str
     plan: Plan
@@ -158,10 +275,15 @@ class Validation(Reviewed):
     training: Confusion | None = field(default=None, repr=False)
     optimism: Optimism | None = None
     notes: tuple[str, ...] = ()
-    mute: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Validation of {self.learner} by {self.plan.text}, {self.problem.n:,} cases; print it to read it>"
+
+    @property
+    def held(self) -> tuple[Validation, ...]:
+        """Itself."""
+        return (self,)
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -178,27 +300,6 @@ class Validation(Reviewed):
         if kind is None or kind in self._charts:
             return super()._draw(kind, **options)
         return self.evaluation._draw(kind, **options)  # noqa: SLF001 - the same contract
-
-    def __getitem__(self, name: str) -> Estimate:
-        """The estimate of that name."""
-        return self.evaluation[name]
-
-    def get(self, measure: str, *, class_: Any = None, average: Average | None = None) -> Estimate:
-        """The estimate of a measure of one class, averaged, or of all cases."""
-        return self.evaluation.get(measure, class_=class_, average=average)
-
-    def interval(self, name: str, *, method: str | None = None, level: float | None = None) -> Estimate:
-        """The same quantity with another interval method or level."""
-        return self.evaluation.interval(name, method=method, level=level)
-
-    def per_fold(self, name: str) -> NDArray[np.float64]:
-        """The value in every split that was finished, nan where it is undefined there."""
-        return self.evaluation.per_fold(name)
-
-    @property
-    def confusion(self) -> Confusion:
-        """The counts, every case once."""
-        return self.evaluation.confusion
 
     @cached_property
     def fingerprint(self) -> str:
@@ -327,57 +428,31 @@ class Validation(Reviewed):
         """The document: one learner."""
         return {"validations": [self.document()]}
 
-    def full_blocks(self) -> list[Block]:
-        """The report with every measure, every class and every fold."""
-        return self._render("full")
-
-    def chosen_blocks(self) -> list[Block]:
-        """The estimates that were asked for, of all splits together."""
-        return self._render("chosen")
-
-    def to_weka(self) -> str:
-        """The report in Weka's layout, with its errors of probabilities and areas of all folds together."""
-        return str(bound_late(self._weka_by)(self))
-
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Validations(Reviewed):
-    """Several learners judged by the same splits; ask for one by its name.
+class SeveralValidations(Validations):
+    """Several learners judged by the same splits.
 
     `missing` names those that were not begun because somebody interrupted.
     """
 
-    schema: ClassVar[str] = "heldout/validation@1"
-    rows_name: ClassVar[str] = ""
     _rendered_by: ClassVar[str] = "heldout.report.validation:render_validations"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_validations"
     _charts: ClassVar[Mapping[str, str]] = {"learners": "heldout.report.validation:draw_learners"}
-    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
-    held: tuple[Validation, ...]
+    parts: tuple[Validation, ...]
     missing: tuple[str, ...] = ()
 
+    @property
+    def held(self) -> tuple[Validation, ...]:
+        """The validation of each learner, in the order they were given."""
+        return self.parts
+
     def _parts(self) -> tuple[Validation, ...]:
-        return self.held
+        return self.parts
 
     def __repr__(self) -> str:
-        return f"<Validations of {listing(v.learner for v in self.held)}; print it to read it>"
-
-    def __iter__(self) -> Iterator[Validation]:
-        return iter(self.held)
-
-    def __len__(self) -> int:
-        return len(self.held)
-
-    def __getitem__(self, learner: str) -> Validation:
-        """The validation of a learner."""
-        by_name = {validation.learner: validation for validation in self.held}
-        if learner not in by_name:
-            raise OptionError(
-                f"There is no learner {learner!r} here. There are: {listing(by_name)}.",
-                hint=suggest(learner, by_name),
-            )
-        return by_name[learner]
+        return f"<Validations of {listing(self.learners)}; print it to read it>"
 
     @property
     def complete(self) -> bool:
@@ -389,25 +464,9 @@ class Validations(Reviewed):
         """Whether all ran to the end, without being interrupted."""
         return not self.missing and all(validation.finished for validation in self.held)
 
-    def rows(self) -> list[dict[str, object]]:
-        """One row per estimate and learner."""
-        return [row for validation in self.held for row in validation.rows()]
-
     def facts(self) -> dict[str, object]:
         """The document: one evaluation per learner."""
         return {
             "validations": [validation.document() for validation in self.held],
             **({"missing": list(self.missing)} if self.missing else {}),
         }
-
-    def full_blocks(self) -> list[Block]:
-        """All learners in one table, then each by itself."""
-        return self._render("full")
-
-    def chosen_blocks(self) -> list[Block]:
-        """All learners, by the measures that were asked for."""
-        return self._render("chosen")
-
-    def to_weka(self) -> str:
-        """The report of each learner in Weka's layout, one after the other."""
-        return str(bound_late(self._weka_by)(self))

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from heldout.extras import require_extra
 from heldout.show.chart import Axis, Caption, Chart, Dots, Panel, Stroke, Tiles, Tips, Tone
 from heldout.show.escape import break_tags
 from heldout.show.figure import COLOURS, label_references, list_tips, wrap_detail
@@ -37,6 +38,7 @@ _ACTIONS = {"export": True, "source": False, "compiled": False, "editor": False}
 
 def altair_chart(chart: Chart) -> AnyChart:
     """Draw a chart with Altair; its data stand in it, and nothing is fetched to show it."""
+    require_extra("charts", "An Altair chart", instead="save it as an .svg file")
     import altair as alt
 
     chart = _break_markup(label_references(chart))

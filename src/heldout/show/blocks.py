@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
+from heldout.show.heatmap import Heatmap
 
 Align: TypeAlias = Literal["left", "right", "center"]
 Style: TypeAlias = Literal["share", "plain", "count", "percent"]
@@ -20,13 +21,15 @@ class Number:
     """A number and how it is written; without `digits`, as its style usually is.
 
     `digits` are decimals, except for the style "plain", where they are significant digits. `how` is the name of the
-    section that says how the number was made, where the page has one.
+    section that says how the number was made, where the page has one. A `marked` one stands out among its like: bold,
+    or with a star where there is no bold.
     """
 
     value: float
     style: Style = "share"
     digits: int | None = None
     how: str = ""
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under headed columns.
+    """Rows under headed columns; `name` is what it is called where a form needs a name and there is no caption.
 
     >>> Table((Column("class"), Column("n", "right")), (("a", 3), ("b", 4))).rows[1]
     ('b', 4)
@@ -129,6 +132,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
+    name: str = ""
 
     def __post_init__(self) -> None:
         for at, row in enumerate(self.rows):
@@ -156,7 +160,24 @@ class Section:
     folded: bool = False
 
 
-Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the first screen of a page answers with: key figures, the confusion matrix and one chart.
+
+    `found` counts the findings and leads to their section, named `findings`; `more` stands under the figures, `below`
+    takes the whole width. Forms that cannot draw keep the figures.
+    """
+
+    figures: Table
+    matrix: Heatmap | None = None
+    chart: Chart | None = None
+    found: str = ""
+    more: Table | None = None
+    below: Table | None = None
+    findings: str = "findings"
+
+
+Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer | Heatmap | Overview
 
 
 # A label in a cell is cut in the middle beyond this, in every form that has no width of its own.
@@ -200,6 +221,7 @@ def pick(table: Table, kept: list[int]) -> Table:
         tuple(table.columns[at] for at in kept),
         tuple(tuple(row[at] for at in kept) for row in table.rows),
         table.caption,
+        table.name,
     )
 
 

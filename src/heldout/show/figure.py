@@ -14,6 +14,7 @@ from pathlib import Path
 from heldout.arguments import closest, listing
 from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
+from heldout.extras import require_extra
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import escape_html, hash_source, visible
 from heldout.show.numbers import count, plain
@@ -227,6 +228,10 @@ def check_ending(path: str | Path, called: str = "", endings: Sequence[str] = EN
             f"{called or target.name} ends in {target.suffix!r}, but a chart is written as one of {listing(endings)}.",
             hint=f"name the file {target.stem}{near or '.svg'}.",
         )
+    if ending == ".png":
+        require_extra("png", "A PNG picture", instead=f"name the file {target.stem}.svg")
+    if ending == ".json":
+        require_extra("charts", "A Vega-Lite document", instead=f"name the file {target.stem}.svg")
     return ending
 
 

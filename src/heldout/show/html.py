@@ -10,7 +10,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heldout.show.blocks import Block, Cell, Column, Heat, Number, Section, Span, Style, Table, Title, drawn_columns
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heat,
+    Number,
+    Overview,
+    Section,
+    Span,
+    Style,
+    Table,
+    Title,
+    drawn_columns,
+)
 from heldout.show.chart import Chart, Dots, Stroke
 from heldout.show.escape import hash_source, visible, visible_lines
 from heldout.show.explorer import (
@@ -23,7 +36,8 @@ from heldout.show.explorer import (
     payload,
     script_json,
 )
-from heldout.show.numbers import count, limits, number, words
+from heldout.show.heatmap import SHADES, Heatmap, find_shade, heatmap_payload, heatmap_svg
+from heldout.show.numbers import count, limits, number, percent, words
 from heldout.show.svg import bar_svg, chart_svg, mark_swatch_svg, swatch_svg
 from heldout.show.text_width import shorten
 
@@ -65,8 +79,8 @@ class Stage:
         names: dict[str, str] = {}
         taken = {"heldout-main", "heldout-dialog-title"}
         for block in flat(blocks):
-            if isinstance(block, Section | Explorer):
-                name = block.name if isinstance(block, Section) else "explorer"
+            if isinstance(block, Section | Explorer | Heatmap):
+                name = block.name if isinstance(block, Section) else type(block).__name__.lower()
                 unique = _free(_UNSAFE.sub("-", name).strip("-")[:60] or "section", taken)
                 ids[id(block)] = unique
                 if isinstance(block, Section) and name:
@@ -112,6 +126,8 @@ def flat(blocks: Sequence[Block]) -> Iterator[Block]:
         yield block
         if isinstance(block, Section):
             yield from flat(block.blocks)
+        elif isinstance(block, Overview) and block.chart is not None:
+            yield block.chart
 
 
 def low_to_high(blocks: Iterable[Block]) -> list[Block]:
@@ -154,7 +170,7 @@ BETWEEN = " · "
 # Kept by whoever makes the script smaller, as the exclamation mark asks.
 LICENCE = "/*! Part of heldout. SPDX-License-Identifier: Apache-2.0 */"
 # In this order, each may use what the ones before it define.
-_SCRIPTS = ("numbers.js", "formulas.js", "explorer.js", "reading.js")
+_SCRIPTS = ("numbers.js", "formulas.js", "explorer.js", "heatmap.js", "reading.js")
 
 
 def render_html(blocks: Iterable[Block], *, style: bool = True) -> str:
@@ -265,9 +281,6 @@ def _read(name: str) -> str:
 
 # What templates may ask of blocks: words, classes and drawings.
 
-
-SHADES = 20
-"""Steps between no shade and the full one; classes, because a strict policy forbids styles in attributes."""
 
 LONGEST_WORD = 24
 """Letters of a word in a table that is never broken: a table may scroll, but names are easier to read whole."""
@@ -412,6 +425,17 @@ def _matrix_cells(explorer: Explorer) -> list[list[tuple[float, str]]]:
     return rows
 
 
+def _counted_cells(heatmap: Heatmap) -> list[list[tuple[float, str, str]]]:
+    """Every count of a small matrix with its share of the row in words, and its shade."""
+    rows = []
+    for i, row in enumerate(heatmap.counts):
+        total = math.fsum(row)
+        shares = [value / total if total > 0 else math.nan for value in row]
+        shades = [find_shade(i, j, 0.0 if math.isnan(part) else part) for j, part in enumerate(shares)]
+        rows.append([(v, percent(part), s) for v, part, s in zip(row, shares, shades, strict=True)])
+    return rows
+
+
 def _figures(explorer: Explorer) -> tuple[FigureAtPosition, ...]:
     return figures_at(explorer, explorer.start)
 
@@ -495,6 +519,7 @@ _FILTERS: dict[str, Any] = {
     "briefly": briefly,
     "classes": _classes,
     "count": count,
+    "counted_cells": _counted_cells,
     "drawing": _drawing,
     "drawn": drawn_columns,
     "exact": _exact,
@@ -507,6 +532,9 @@ _FILTERS: dict[str, Any] = {
     "limited": _limited,
     "long": _long,
     "mark_swatch": lambda _: _safe(mark_swatch_svg()),
+    "map": lambda heatmap: _safe(heatmap_svg(heatmap)),
+    "map_json": lambda heatmap: _safe(script_json(heatmap_payload(heatmap))),
+    "marked": lambda cell: isinstance(cell, Number) and cell.marked,
     "matrix_cells": _matrix_cells,
     "named_series": _named_series,
     "payload_json": lambda explorer: _safe(script_json(payload(explorer))),
@@ -519,6 +547,7 @@ _FILTERS: dict[str, Any] = {
     "swatch": lambda series: _safe(swatch_svg(series)),
     "table_name": _table_name,
     "track_ends": track_ends,
+    "unmarked": lambda cell: words(replace(cell, marked=False)),
     "value_words": _value_words,
     "visible": visible,
     "visible_lines": visible_lines,

@@ -1,8 +1,9 @@
-r"""Blocks as LaTeX that needs only the package booktabs, which its first line says."""
+r"""Tables as LaTeX for papers, with captions and labels; the first line says which packages they need."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from heldout.show.blocks import (
@@ -12,6 +13,8 @@ from heldout.show.blocks import (
     Column,
     Facts,
     Note,
+    Number,
+    Overview,
     Prose,
     Section,
     Table,
@@ -24,7 +27,7 @@ from heldout.show.numbers import words
 from heldout.show.text_width import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 NEEDS = r"% Needs \usepackage{booktabs}; text beyond Latin letters, such as emoji or Chinese: lualatex or xelatex."
 _ALIGN = {"left": "l", "right": "r", "center": "c"}
@@ -54,6 +57,29 @@ _ESCAPES = str.maketrans(
         "—": "---",
         "…": r"\ldots{}",
         "∞": r"$\infty$",
+        "−": "$-$",
+        "±": r"$\pm$",
+        "×": r"$\times$",
+        "≤": r"$\leq$",
+        "≥": r"$\geq$",
+        "≠": r"$\neq$",
+        "≈": r"$\approx$",
+        "→": r"$\rightarrow$",
+        "←": r"$\leftarrow$",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "√": r"$\surd$",
+        "²": r"\textsuperscript{2}",
+        "χ": r"$\chi$",
+        "α": r"$\alpha$",
+        "β": r"$\beta$",
+        "κ": r"$\kappa$",
+        "\u2009": r"\,",
+        "\u202f": r"\,",
+        "“": r"\textquotedblleft{}",
+        "”": r"\textquotedblright{}",
+        "‘": r"\textquoteleft{}",
+        "’": r"\textquoteright{}",
         "·": r"\textperiodcentered{}",
         "\u00a0": "~",
     }
@@ -61,12 +87,20 @@ _ESCAPES = str.maketrans(
 
 
 def render_latex(blocks: Iterable[Block]) -> str:
-    r"""The blocks as LaTeX; user text stays text, whatever it contains.
+    r"""The tables among the blocks, each ready to stand in a paper: with a caption, a label and no heading.
+
+    What the report says in words is in comments between them, and printed where there is no table at all. User text
+    stays text, whatever it contains.
 
     >>> from heldout.show.blocks import Column
-    >>> print(render_latex([Table((Column("class"), Column("n", "right")), (("a_b", 3),))]))
+    >>> print(render_latex([Title("Iris"), Table((Column("class"), Column("n", "right")), (("a_b", 3),), "Classes")]))
     % Needs \usepackage{booktabs}; text beyond Latin letters, such as emoji or Chinese: lualatex or xelatex.
-    \begin{center}
+    % Iris
+    <BLANKLINE>
+    \begin{table}[htbp]
+    \centering
+    \caption{Classes. Iris.}
+    \label{tab:classes}
     \begin{tabular}{@{}lr@{}}
     \toprule
     class & n \\
@@ -74,19 +108,98 @@ def render_latex(blocks: Iterable[Block]) -> str:
     a\_b & 3 \\
     \bottomrule
     \end{tabular}
-    \end{center}
+    \end{table}
     """
-    parts = _blocks(blocks, 0)
-    return f"{NEEDS}\n{parts}" if r"\toprule" in parts else parts
+    held = list(blocks)
+    if not any(isinstance(block, Table | Overview) or _has_facts(block) for block in _flat(held)):
+        return _printed(held, 0)
+    title = next((block.text for block in _flat(held) if isinstance(block, Title)), "")
+    labels: set[str] = set()
+    parts: list[str] = []
+    section = ""
+    for block in _flat(held):
+        if isinstance(block, Section):
+            section = block.title
+        elif isinstance(block, Facts):
+            parts.append(_facts_float(block, _Caption(section or "What was read", title, labels)))
+        elif isinstance(block, Table | Overview):
+            table = without_drawn(block.figures if isinstance(block, Overview) else block)
+            caption = _Caption(_called(table, section), title, labels, table.name)
+            parts.append(_float(table, caption) if table.columns else "")
+        elif isinstance(block, Verbatim):
+            parts.append(_fixed(block))
+        else:
+            parts.append(_comment(block))
+    # Comments follow each other without a gap.
+    made = "\n\n".join(filter(None, parts))
+    needs = NEEDS.replace("booktabs}", "booktabs,graphicx}") if _SHRUNK in made else NEEDS
+    return f"{needs}\n" + re.sub(r"(?m)^(%.*)\n\n(?=%)", r"\1\n", made)
 
 
-def _blocks(blocks: Iterable[Block], depth: int) -> str:
+def _has_facts(block: Block) -> bool:
+    return isinstance(block, Facts) and bool(block.pairs)
+
+
+def _flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, Section):
+            yield from _flat(block.blocks)
+
+
+def _comment(block: Block) -> str:
+    """What a report says in words, as a comment; sentences without a label, such as what was guessed, are left out."""
+    if isinstance(block, Title):
+        lines = [block.text, block.detail]
+    elif isinstance(block, Prose) and block.label:
+        first, *rest = block.text.split("\n")
+        lines = [f"{block.label}: {first}", *rest]
+    elif isinstance(block, Note):
+        lines = [" ".join(filter(None, [_SEVERITIES[block.severity], block.code])) + f": {block.text}"]
+    else:
+        return ""
+    return "\n".join(f"% {escape(line)}" for line in lines if line)
+
+
+def _called(table: Table, section: str) -> str:
+    """What a table is called: its caption, its name, the section it stands in, or what its columns are."""
+    heads = ", ".join(shorten(visible(column.header), 40) for column in table.columns if column.header)
+    return table.caption or table.name or section or heads or "table"
+
+
+@dataclass(frozen=True, slots=True)
+class _Caption:
+    """What a table is called, of what it is, and the labels that are taken."""
+
+    name: str
+    title: str
+    taken: set[str]
+    label: str = ""
+
+    def lines(self) -> list[str]:
+        """The commands in a float that name it."""
+        words = [f"{self.name[:1].upper()}{self.name[1:]}", self.title.replace(" · ", ", ")]
+        text = " ".join(f"{shorten(visible(word), 300).rstrip('.')}." for word in words if word)
+        label = (
+            re.sub(r"[^a-z0-9]+", "-", (self.label or self.name.split(";")[0]).casefold()).strip("-")[:40].strip("-")
+            or "table"
+        )
+        unique, number = label, 1
+        while unique in self.taken:
+            number += 1
+            unique = f"{label}-{number}"
+        self.taken.add(unique)
+        return [f"\\caption{{{escape(text)}}}", f"\\label{{tab:{unique}}}"]
+
+
+def _printed(blocks: Iterable[Block], depth: int) -> str:
+    """What is only words, as words."""
     parts = (_section(block, depth) if isinstance(block, Section) else _block(block) for block in blocks)
     return "\n\n".join(filter(None, parts))
 
 
 def _section(block: Section, depth: int) -> str:
-    under = _blocks(block.blocks, depth + 1)
+    under = _printed(block.blocks, depth + 1)
     return f"\\{_HEADINGS[min(depth, 2)]}*{{{escape(block.title)}}}\n\n{under}" if under else ""
 
 
@@ -102,8 +215,6 @@ def escape(text: str) -> str:
 
 
 def _block(block: Block) -> str:
-    if isinstance(block, Table):
-        return _table(block)
     if isinstance(block, Title):
         heading = f"\\section*{{{escape(block.text)}}}"
         return f"{heading}\n\n\\noindent {escape(block.detail)}" if block.detail else heading
@@ -113,9 +224,6 @@ def _block(block: Block) -> str:
     if isinstance(block, Note):
         label = " ".join(filter(None, [_SEVERITIES[block.severity], block.code]))
         return f"\\noindent {_bold(label + '.')}{escape(block.text)}"
-    if isinstance(block, Facts):
-        rows = [f"{escape(name)} & {escape(value)} \\\\" for name, value in block.pairs]
-        return _lines(r"\begin{center}", r"\begin{tabular}{@{}lp{.65\linewidth}@{}}", *rows, *_ENDS) if rows else ""
     # Charts and explorers have no form in LaTeX.
     return _fixed(block) if isinstance(block, Verbatim) else ""
 
@@ -126,9 +234,6 @@ def _fixed(block: Verbatim) -> str:
     return _lines(r"\begin{flushleft}\ttfamily", " \\\\\n".join(fixed), r"\end{flushleft}")
 
 
-_ENDS = (r"\end{tabular}", r"\end{center}")
-
-
 def _bold(label: str) -> str:
     return f"\\textbf{{{escape(label)}}} " if label else ""
 
@@ -137,23 +242,34 @@ def _lines(*lines: str) -> str:
     return "\n".join(lines)
 
 
-def _table(table: Table) -> str:
-    table = without_drawn(table)
-    if not table.columns:
-        return ""
+# Tables of more columns than this are made as narrow as the page where they are wider.
+_WIDE = 5
+_SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+
+
+def _float(table: Table, caption: _Caption) -> str:
     spec = "".join(_ALIGN[column.align] for column in table.columns)
     heads = [_row(escape(shorten(visible(column.header), LONGEST_LABEL)) for column in table.columns), r"\midrule"]
-    body = [
+    wide = len(table.columns) > _WIDE
+    return _lines(
+        r"\begin{table}[htbp]",
+        r"\centering",
+        *caption.lines(),
+        *([_SHRUNK] if wide else []),
         f"\\begin{{tabular}}{{@{{}}{spec}@{{}}}}",
         r"\toprule",
         *(heads if any(column.header for column in table.columns) else []),
         *(_row(map(_entry, row, table.columns)) for row in table.rows),
         r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    # Every table stands where it was written: some that float and some that do not would change their order.
-    caption = [f"{_bold(table.caption)}\\par\\smallskip"] if table.caption else []
-    return _lines(r"\begin{center}", *caption, *body, r"\end{center}")
+        r"\end{tabular}" + "}" * wide,
+        r"\end{table}",
+    )
+
+
+def _facts_float(block: Facts, caption: _Caption) -> str:
+    rows = [f"{escape(name)} & {escape(value)} \\\\" for name, value in block.pairs]
+    tabular = (r"\begin{tabular}{@{}lp{.65\linewidth}@{}}", r"\toprule", *rows, r"\bottomrule", r"\end{tabular}")
+    return _lines(r"\begin{table}[htbp]", r"\centering", *caption.lines(), *tabular, r"\end{table}") if rows else ""
 
 
 def _row(entries: Iterable[str]) -> str:
@@ -161,6 +277,8 @@ def _row(entries: Iterable[str]) -> str:
 
 
 def _entry(cell: Cell, column: Column) -> str:
+    if isinstance(cell, Number) and cell.marked:
+        return f"\\textbf{{{_entry(replace(cell, marked=False), column)}}}"
     written = words(cell)
     text = escape(written if column.wrap else shorten(written, LONGEST_LABEL))
     # A hyphen is too short for a minus sign; in figures every single hyphen is one.

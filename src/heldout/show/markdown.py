@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from heldout.show.blocks import LONGEST_LABEL, Block, Facts, Note, Prose, Section, Table, Title, Verbatim, without_drawn
+from heldout.show.blocks import (
+    LONGEST_LABEL,
+    Block,
+    Facts,
+    Note,
+    Number,
+    Overview,
+    Prose,
+    Section,
+    Table,
+    Title,
+    Verbatim,
+    without_drawn,
+)
 from heldout.show.escape import visible, visible_lines
 from heldout.show.numbers import words
 from heldout.show.text_width import shorten
@@ -68,8 +82,8 @@ def _defused(match: re.Match[str]) -> str:
 
 
 def _block(block: Block) -> str:
-    if isinstance(block, Table):
-        return _table(block)
+    if isinstance(block, Table | Overview):
+        return _table(block.figures if isinstance(block, Overview) else block)
     if isinstance(block, Title):
         heading = f"## {escape(block.text)}"
         return f"{heading}\n\n{_line(block.detail)}" if block.detail else heading
@@ -114,7 +128,9 @@ def _table(table: Table) -> str:
     wraps = [column.wrap for column in table.columns]
     lines += [
         _row(
-            escape(words(cell) if wrapped else shorten(words(cell), LONGEST_LABEL))
+            f"**{escape(words(replace(cell, marked=False)))}**"
+            if isinstance(cell, Number) and cell.marked
+            else escape(words(cell) if wrapped else shorten(words(cell), LONGEST_LABEL))
             for cell, wrapped in zip(row, wraps, strict=True)
         )
         for row in table.rows

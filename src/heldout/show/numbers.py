@@ -133,7 +133,7 @@ def words(cell: Cell) -> str:
         case str():
             text = visible(cell)
         case Number(value, style, digits):
-            text = number(value, style, digits)
+            text = number(value, style, digits) + "*" * cell.marked
         case Range(low, high, style, digits):
             text = limits(low, high, style, digits)
         case Span(_, low, high):

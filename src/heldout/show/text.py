@@ -12,6 +12,7 @@ from heldout.show.blocks import (
     Facts,
     Heat,
     Note,
+    Overview,
     Prose,
     Section,
     Span,
@@ -269,8 +270,8 @@ def _together(first: Block, second: Block) -> bool:
 
 def _block_lines(block: Block, width: int) -> list[Line]:
     reading = min(width, WIDTH)
-    if isinstance(block, Table):
-        return table_lines(block, width)
+    if isinstance(block, Table | Overview):
+        return table_lines(block.figures if isinstance(block, Overview) else block, width)
     if isinstance(block, Title):
         lines: list[Line] = [[(text, "bold")] for text in wrap(plain_text(block.text), reading)]
         return lines + [[(text, "dim")] for text in wrap(plain_text(block.detail), reading) if text]

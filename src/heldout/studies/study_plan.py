@@ -323,6 +323,11 @@ class StudyPlan(Result):
         return "cases in each of two test sets" if self.sets == 2 else "cases"
 
     @property
+    def verdict(self) -> str:
+        """The same as `sentence`, as every result calls it."""
+        return self.sentence
+
+    @property
     def sentence(self) -> str:
         """The answer in one sentence."""
         parts = [] if self.positives is None else [number_of(self.positives, "positive")]

@@ -145,7 +145,7 @@ class CostOfDecision(Result):
         """The two ways of deciding, side by side."""
         level = self.saved.level
         columns = (
-            Column("answer"),
+            Column("prediction"),
             Column("expected", "right"),
             Column("realised", "right"),
             Column(f"{100 * level:g} % interval"),
@@ -175,7 +175,7 @@ class CostOfDecision(Result):
 
 def _phrase_verdict(answer: CostOfDecision) -> str:
     e = answer.saved
-    share = f"The costs change the answer to {100 * answer.changed:.3g} % of the cases"
+    share = f"The costs change the prediction for {100 * answer.changed:.3g} % of the cases"
     ends = limits(e.low, e.high, "plain")
     if not answer.changed:
         return f"{share}: the likeliest class is the cheapest one everywhere."

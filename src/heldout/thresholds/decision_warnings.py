@@ -41,7 +41,7 @@ def warnings_of(decision: Decision, rule: SelectionRule, drawn: Resampled, *, co
         warnings += _few(decision)
     if math.isinf(decision.threshold) or math.isinf(decision.above):
         answer = "no" if math.isinf(decision.threshold) else "yes"
-        warnings.append(f"The best is to answer {answer} to every case: by this rule the scores are of no use here.")
+        warnings.append(f"The best is to predict {answer} for every case: by this rule the scores are of no use here.")
     if decision.honest is not None and decision.honest.unmet:
         warnings.append(
             f"In {decision.honest.unmet} of {decision.honest.folds} folds no threshold met the requirements; "

@@ -135,7 +135,7 @@ def _make_cost_objective(word: str, classes: Classes, costs: Floats | None, prev
         raise lack_costs(f"by={word!r}", example)
     if costs[0, 0] == costs[0, 1] and costs[1, 0] == costs[1, 1]:
         raise MatrixError(
-            "By these costs an error costs as much as a right answer, so that every threshold is as good as any other.",
+            "By these costs an error costs as much as a right prediction, so every threshold is as good as any other.",
             hint="give what a miss and what a false alarm cost, such as {(1, 0): 100, (0, 1): 1}.",
         )
     objective = objective_from_quantity(resolve_quantity("expected_cost", classes, costs), classes)
@@ -158,7 +158,7 @@ def iso_slope(costs: Floats, prevalence: float) -> float:
     alarm, miss = costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]
     if alarm <= 0 or miss <= 0:
         raise MatrixError(
-            "An iso-performance line needs errors that cost more than right answers. "
+            "An iso-performance line needs errors that cost more than right predictions. "
             f"A miss costs {plain(miss)} and a false alarm {plain(alarm)} more than being right.",
             hint="check which axis of the costs is the truth, or choose by='cost'.",
         )
@@ -183,7 +183,7 @@ def probability_threshold(costs: Floats, here: float, there: float | None) -> fl
 
 
 def costs_sentence(costs: Floats, classes: Classes) -> str:
-    """The four costs in words; right answers only where they cost or gain something.
+    """The four costs in words; right predictions only where they cost or gain something.
 
     >>> costs_sentence(np.array([[0.0, 1.0], [100.0, -1.0]]), ("no", "yes"))
     'a missed "yes" costs 100, a false alarm 1, a hit -1'

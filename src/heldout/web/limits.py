@@ -107,7 +107,12 @@ def usual_workers() -> int:
 
 
 def usual_memory() -> float:
-    """Three quarters of the memory of the machine, or of the container that this runs in; infinity if unknown."""
+    """Three quarters of the memory there is."""
+    return 0.75 * find_memory()
+
+
+def find_memory() -> float:
+    """The bytes of memory of the machine, or of the container that this runs in; infinity if unknown."""
     known = []
     # Fails on systems that are not POSIX.
     with suppress(AttributeError, OSError, ValueError):
@@ -115,7 +120,7 @@ def usual_memory() -> float:
     # Fails without a container, and in one without a limit ("max").
     with suppress(OSError, ValueError):
         known.append(float(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    return 0.75 * min(known, default=math.inf)
+    return min(known, default=math.inf)
 
 
 def limit_memory(more: float) -> None:

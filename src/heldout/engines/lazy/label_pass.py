@@ -28,6 +28,7 @@ from heldout.predictions.case_values import (
     Scores,
     check_weight_range,
     refuse_confidences,
+    refuse_two_columns,
     refuse_weights,
     settle_scores,
     sum_tolerance,
@@ -483,11 +484,17 @@ def _columns(first: LabelPass, roles: LazyRoles, seen: Predictions) -> tuple[tup
     k = len(roles.scores)
     # Each column is told by its number, which probabilities are not: what is said of these numbers is not used.
     numbers = RawScores(np.arange(k, dtype=np.float64)[None, :], tuple(map(str, roles.scores)))
-    settled_scores = settle_scores(numbers, seen.labels, seen.positive)
+    # Without a positive class the columns stay apart.
+    settled_scores = settle_scores(numbers, seen.labels, seen.positive if k == 1 else None)
     columns = tuple(int(value) for value in np.atleast_1d(settled_scores.values.squeeze()))
+    unfit = _unfit(first, k)
+    if k == len(seen.labels) == 2 and seen.positive is not None:
+        if unfit is not None:
+            raise refuse_two_columns(roles.scores, unfit)
+        columns = (columns[seen.labels.index(seen.positive)],)
     # Of the values only the ends are known, and only whether there is a column for each class is asked of them.
     ends = np.array(first.ends(columns[0])) if len(columns) == 1 else np.zeros((1, k))
-    return columns, replace(seen, scores=Scores(ends, _unfit(first, k)))
+    return columns, replace(seen, scores=Scores(ends, unfit))
 
 
 def _unfit(first: LabelPass, k: int) -> Unfit | None:

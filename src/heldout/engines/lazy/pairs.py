@@ -1,4 +1,4 @@
-"""The answers of several classifiers to the same cases, joined and counted where the rows are.
+"""The predictions of several classifiers to the same cases, joined and counted where the rows are.
 
 Two readings: the joint counts of truth and answers, and, where scores are compared, sums over the joined cases. One
 more looks for ids that stand twice, unless that is known, and one for groups that differ. Only tables of distinct

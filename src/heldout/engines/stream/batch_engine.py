@@ -338,6 +338,9 @@ def _quickly(
     if sums is None:
         return None
     seen = sums.seen()
+    if seen.infinite and "score" in scored_roles.guessed and not scored_roles.makes_predicted:
+        # A guess must not stop an evaluation that does not need it.
+        return None
     seen.check_scores(batches, natural=scored_roles.makes_predicted and asked.threshold is None)
     why = seen.unfit(1)
     tally = ScoreTally((counter.bins(),), sums.probabilities if why is None else None, why)
@@ -379,9 +382,9 @@ def _thoroughly(
     combined = len(plans) * (len(plans) - 1) // 2
     pairwise = combined * (batches.rows or 0) <= MOST_PAIRED
     reader = RowReader(roles, like, pairs, plans, pairwise=pairwise)
-    whole, seen = _pieces(batches, reader)
     guess = "score" in roles.guessed and not roles.makes_predicted and asked.missing != "drop"
-    if guess and seen.no_score:
+    whole, seen = _pieces(batches, reader, guess=guess)
+    if whole is None or (guess and seen.no_score):
         # A guess must not stop an evaluation that does not need it.
         without = replace(given, free=(), note=seen.unused(roles.scores, batches))
         return _thoroughly(batches, without, asked, tolerance, passes)
@@ -416,8 +419,8 @@ def _thoroughly(
     return counted, _source(batches, roles, like, sliced)
 
 
-def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, ValueFaults]:
-    """The counts of all batches, and what was met."""
+def _pieces(batches: Batches, reader: RowReader, *, guess: bool) -> tuple[Counted | None, ValueFaults]:
+    """The counts of all batches, and what was met; with a `guess` that is no score in some row there may be none."""
     roles, like = reader.roles, reader.like
     per_class = like.scores is not None and like.scores.per_class
     tallies = Tallies(ScoreKind(like.labels if per_class else (), weighted="weight" in roles.wanted))
@@ -430,6 +433,8 @@ def _pieces(batches: Batches, reader: RowReader) -> tuple[Counted, ValueFaults]:
             tallies.add(piece.scored)
         if piece.counted is not None:
             whole = piece.counted if whole is None else whole + piece.counted
+    if whole is None and guess and seen.no_score:
+        return None, seen
     if whole is None:
         if "weight" in roles.wanted:
             seen.check_weight(batches)

@@ -16,8 +16,16 @@ from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults, bad_w
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
 from heldout.evidence.labels import key_array
-from heldout.predictions.case_values import RawScores, Scores, groups, raw_scores, settle_scores, weights
-from heldout.predictions.label_encoding import DIRECT_RANGE, Coded
+from heldout.predictions.case_values import (
+    RawScores,
+    Scores,
+    groups,
+    raw_scores,
+    refuse_two_columns,
+    settle_scores,
+    weights,
+)
+from heldout.predictions.label_encoding import DIRECT_RANGE, Coded, refuse_labels
 from heldout.predictions.slice_plans import SliceColumn, SlicePlan
 from heldout.predictions.table import Predictions
 
@@ -41,9 +49,14 @@ class LabelCodes:
     def __init__(self, values: pl.Series, coded: Coded) -> None:
         import polars as pl
 
+        if values.dtype == pl.Binary:
+            raise refuse_labels(f"The column {values.name!r} holds values of type {values.dtype}")
         first = values.is_first_distinct().to_numpy()
         known = values.filter(pl.Series(first))
         codes = coded.codes[: len(first)][first].astype(np.int64) - coded.offset
+        # Whole numbers that numpy does not hold, or not beside others, are looked up by their digits.
+        self._long = known.dtype in (pl.UInt64, pl.Int128, pl.UInt128)
+        known = known.cast(pl.String) if self._long else known
         order = known.arg_sort().to_numpy()
         self._like = coded
         self._name = f"The column {values.name!r}"
@@ -58,7 +71,9 @@ class LabelCodes:
 
     def read(self, column: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
         """A batch of the column, and which of its values are none of those that were met; None where all are."""
-        places, strange = self._places(column)
+        import polars as pl
+
+        places, strange = self._places(column.cast(pl.String) if self._long else column)
         codes = self._move[places]
         missing = int(np.count_nonzero(codes < 0))
         return Coded(codes, 0, self._like.labels, self._like.declared, missing), strange if strange.any() else None
@@ -259,6 +274,8 @@ class RowReader:
         scores: Scores | None = None
         if "score" in columns:
             scores = settle_scores(RawScores(columns["score"], tuple(self.roles.scores)), like.labels, like.positive)
+            if scores.unfit is not None and scores.unfit.decision:
+                raise refuse_two_columns(self.roles.scores, scores.unfit)
         predicted: Any = columns.get("predicted")
         predicted_place = like.predicted_place
         if predicted is None and scores is not None:

@@ -208,6 +208,7 @@ class Explorer {
       this.showFigure(figure, evaluated(figure.formula, names), free);
     });
     this.showMatrix(names);
+    this.overview?.show(this);
     this.charts.forEach((chart) => chart.mark(names));
     this.slider.setAttribute("aria-valuetext", this.shownPosition());
     this.speak();
@@ -289,6 +290,50 @@ function drawn(kind, attributes) {
   return made;
 }
 
+// A first screen, whose figures and matrix follow the explorer after it.
+class Overview {
+  constructor(root) {
+    this.root = root;
+    this.moved = root.querySelector("[data-moved]");
+    this.rows = [...root.querySelectorAll("tbody tr")].filter((row) => row.querySelector("a.heldout-how"));
+    this.cells = [...root.querySelectorAll("[data-small]")];
+  }
+
+  show(explorer) {
+    const away = !explorer.outside.hidden;
+    this.moved.hidden = !away;
+    const name = explorer.root.getAttribute("aria-label").toLowerCase();
+    this.moved.textContent = away ? `Moved to ${name} ${explorer.shownPosition()}; the verdict is of the report as it was written.` : "";
+    this.rows.forEach((row) => this.follow(row, explorer));
+    this.cells.forEach((cell) => {
+      const [i, j] = cell.dataset.small.split(",");
+      const from = explorer.root.querySelector(`[data-cell="${i},${j}"]`);
+      if (!from) return;
+      const value = Number(from.dataset.value);
+      const total = [...explorer.root.querySelectorAll(`[data-cell^="${i},"]`)].reduce((sum, one) => sum + Number(one.dataset.value), 0);
+      const share = total > 0 ? value / total : NaN;
+      cell.querySelector("span").textContent = written(value, "count");
+      cell.querySelector("small").textContent = written(share, "percent");
+      const step = share > 0 ? Math.max(halfEven(Math.sqrt(share) * SHADES), 1) : 0;
+      cell.className = `heldout-figure${step ? ` heldout-heat-${step}${i === j ? "" : " heldout-wrong"}` : ""}`;
+    });
+  }
+
+  // A row takes the words of the explorer's row that leads to the same explanation; as it was written, its own again.
+  follow(row, explorer) {
+    const link = row.querySelector("a.heldout-how");
+    const figure = explorer.figures.find((one) => one.row.querySelector("a.heldout-how")?.hash === link.hash);
+    if (!figure) return;
+    const [limits, bar] = [row.cells[2], row.querySelector(".heldout-bar")];
+    row.own ??= [link.textContent, limits.textContent];
+    const away = !explorer.outside.hidden;
+    const { value, low, high } = figure.row.dataset;
+    link.textContent = away ? written(Number(value), figure.style) : row.own[0];
+    limits.textContent = away ? writtenLimits(Number(low), Number(high), figure.style) : row.own[1];
+    if (bar) drawBar(bar, Number(value), Number(low), Number(high));
+  }
+}
+
 // A chart whose mark moves.
 class Marked {
   constructor(root) {
@@ -318,14 +363,20 @@ function clamped(share) {
 
 // Each explorer moves the charts that follow it, the first one also those before it.
 function explore() {
-  const found = [...document.querySelectorAll("[data-explorer], [data-moves]")];
+  const found = [...document.querySelectorAll("[data-explorer], [data-moves], [data-overview]")];
   const first = found.find((element) => "explorer" in element.dataset);
   if (!first) return;
   const explorers = new Map(found.filter((e) => "explorer" in e.dataset).map((e) => [e, new Explorer(e)]));
   let now = explorers.get(first);
+  let overview = null;
   found.forEach((element) => {
-    if (explorers.has(element)) now = explorers.get(element);
-    else now.charts.push(new Marked(element));
+    if ("overview" in element.dataset) overview = new Overview(element);
+    else if (explorers.has(element)) {
+      now = explorers.get(element);
+      // The nearest before it is of the same answer.
+      now.overview = overview;
+      overview = null;
+    } else now.charts.push(new Marked(element));
   });
   explorers.forEach((explorer) => explorer.moveTo(explorer.at));
 }

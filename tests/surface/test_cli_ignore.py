@@ -1,4 +1,4 @@
-"""`--mute CODE` of the commands that fit and compare: a muted rule is neither put nor shown, and a slip is refused."""
+"""`--ignore CODE` of the commands that fit and compare: such a rule is neither put nor shown, and a slip is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from heldout.cli.app import main
 
 CALLS = {
     "validate": (["validate", "ok.csv", "--learner", "knn:1", "--plan", "resubstitution"], "H030"),
-    "learn": (["learn", "ok.csv", "--learner", "knn:1", "--points", "3", "--draws", "2"], "H047"),
+    "learning-curve": (["learning-curve", "ok.csv", "--learner", "knn:1", "--points", "3", "--draws", "2"], "H047"),
     "compare": (["compare", "a.csv", "b.csv"], "H055"),
     "compare learners": (["compare", "ok.csv", "--learner", "knn:1", "--learner", "tree", "--plan", "4-fold"], "H060"),
     "compare in a table": (["compare", "results.csv"], "H059"),
@@ -39,21 +39,21 @@ def run(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_rule_can_be_muted(run, name):
+def test_a_rule_can_be_ignored(run, name):
     words, code = CALLS[name]
     status, out, _ = run(*words)
     assert (status, code in out) == (0, True)
-    status, out, _ = run(*words, "--mute", code.lower(), "--mute", "H033")
+    status, out, _ = run(*words, "--ignore", code.lower(), "--ignore", "H033")
     assert (status, code in out) == (0, False)
-    _, out, _ = run(*words, "--mute", code, "--json", "-")
+    _, out, _ = run(*words, "--ignore", code, "--json", "-")
     document = json.loads(out)
-    assert (document["validations"][0] if name == "validate" else document)["muted"] == [code]
+    assert (document["validations"][0] if name == "validate" else document)["ignored"] == [code]
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_slip_in_a_code_is_refused(run, name):
     words, _ = CALLS[name]
-    status, out, err = run(*words, "--mute", "H03o")
+    status, out, err = run(*words, "--ignore", "H03o")
     assert (status, out) == (2, "")
     assert "There is no rule 'H03o'." in err
     assert "Hint: did you mean H0" in err

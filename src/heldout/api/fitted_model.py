@@ -1,0 +1,75 @@
+"""What a fitted model says of cases: its predictions, its scores and its classes, as `evaluate` takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from heldout.errors import HeldoutError, LearnerError, OptionError, first_line
+from heldout.evidence import Label, join_labels
+from heldout.predictions.label_encoding import as_label, encode
+from heldout.resampling.split_task import Classes, capture_warnings, predict_scores
+
+GIVE_ALL = "pass the model, its features and the true classes: evaluate(model, X, y)."
+
+
+def is_model(data: Any) -> bool:
+    """Whether something predicts, as scikit-learn's estimators do.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> is_model(DecisionTreeClassifier()), is_model([0, 1]), is_model(DecisionTreeClassifier)
+    (True, False, False)
+    """
+    return callable(getattr(data, "predict", None)) and not isinstance(data, type)
+
+
+def predict_cases(
+    model: Any, X: Any, y: Any, options: dict[str, Any], *, scored: bool = True
+) -> tuple[Any, dict[str, Any]]:
+    """What the model predicts, and the options with the truth, the scores and the classes of the model.
+
+    Probabilities are taken where the model gives them, else decision values; neither where not `scored`. With a
+    threshold there are no predictions: they follow from the scores.
+    """
+    truth = options["truth"] if y is None else y
+    if X is None or truth is None:
+        lacking = "features" if X is None else "true classes"
+        raise OptionError(f"A model was given without the {lacking} of the cases.", hint=GIVE_ALL)
+    if options["score"] is not None or (y is not None and options["truth"] is not None):
+        given = "score" if options["score"] is not None else "truth"
+        raise OptionError(f"A model was given together with {given}=.", hint=GIVE_ALL)
+    options = {**options, "truth": truth}
+    try:
+        with capture_warnings():
+            predicted = np.asarray(model.predict(X))
+            own = getattr(model, "classes_", None)
+            if not isinstance(own, np.ndarray) or own.ndim != 1:
+                return predicted, options
+            labels = _find_labels(own, truth, options["labels"])
+            scores = _find_scores(model, X, len(predicted), labels, own) if scored else None
+            options |= {"labels": labels, "score": scores}
+    except Exception as error:
+        what = error.what.rstrip(".") if isinstance(error, HeldoutError) else first_line(error)
+        raise LearnerError(
+            f"The model {type(model).__name__} could not predict these cases: {what}.",
+            hint="fit it first, and pass the features in the form and with the columns that it was fitted on.",
+        ) from error
+    return (None if options["threshold"] is not None and options["score"] is not None else predicted), options
+
+
+def _find_labels(own: Any, truth: Any, asked: Any) -> tuple[Label, ...]:
+    """The classes of the model, and those that only the truth has; in the order that was asked for."""
+    known = join_labels([as_label(label, "classes_") for label in own.tolist()], encode(truth, "truth").met())
+    return known if asked is None or set(asked) != set(known) else tuple(asked)
+
+
+def _find_scores(model: Any, X: Any, n: int, labels: tuple[Label, ...], own: Any) -> Any:
+    """One column of scores for each of these classes; None where the model gives none."""
+    place = {label: at for at, label in enumerate(labels)}
+    places = np.array([place[as_label(label, "classes_")] for label in own.tolist()], dtype=np.int64)
+    rank = np.full(len(labels), -1, dtype=np.int64)
+    rank[places] = np.arange(len(places))
+    scores, _ = predict_scores(model, X, n, Classes(labels, own, places, rank), places)
+    # Decision values of two classes come as one column, which speaks for the second.
+    return np.column_stack([-scores, scores]) if scores is not None and scores.ndim == 1 else scores

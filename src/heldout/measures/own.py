@@ -1,0 +1,415 @@
+"""Measures of one's own: a formula over counts, or any function of the cases, found by its name once it is declared."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import textwrap
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from heldout.arguments import closest, listing
+from heldout.errors import HeldoutError, OptionError, first_line
+from heldout.measures.catalogue import register, spelled
+from heldout.measures.cells import AGGREGATES, CORNERS, SUMS, WHOLE_TABLE, class_cells
+from heldout.measures.declare import Direction, Headline, Kind, Measure, Scope, write_formula
+
+Needs = Literal["predicted", "score"]
+# What functions call a column of weights, and the scores of the cases.
+WEIGHTS = ("sample_weight", "weight", "weights")
+SCORES = ("score", "scores", "y_score", "y_prob", "y_proba", "proba", "probability", "probabilities", "y_scores")
+# How measures are called of which less is better, as scikit-learn names them.
+LOSSES = ("_loss", "_error", "_cost", "_errors")
+FIRST = Headline(15, ("screen", "page", "comparison"))
+UNDEFINED = "its formula has no value for these counts"
+NO_VALUE = "the function gave no number for these cases"
+ARITHMETIC = (
+    "use + - * / ** and NumPy's functions, not if, max or math: it is run on arrays of tables; or declare it with "
+    "heldout.metric."
+)
+
+
+@overload
+def measure(formula: Callable[..., Any]) -> Measure: ...
+@overload
+def measure(
+    formula: None = None,
+    *,
+    symbol: str = ...,
+    aliases: Sequence[str] = ...,
+    low: float | None = ...,
+    high: float | None = ...,
+    direction: Direction | None = ...,
+    undefined: str = ...,
+    reference: str = ...,
+) -> Callable[[Callable[..., Any]], Measure]: ...
+def measure(
+    formula: Callable[..., Any] | None = None,
+    *,
+    symbol: str = "",
+    aliases: Sequence[str] = (),
+    low: float | None = None,
+    high: float | None = None,
+    direction: Direction | None = None,
+    undefined: str = "",
+    reference: str = "",
+) -> Measure | Callable[[Callable[..., Any]], Measure]:
+    """Declare a measure of one's own by its formula; from then on every function and report knows it by its name.
+
+    The formula names the counts that it needs: tp, fp, fn and tn of one class against the rest, or of all cases
+    `table`, the confusion matrix with a row for each true class, or sums over it such as `correct`, `wrong` and `n`. It
+    returns a numerator and a denominator, or a value, in plain arithmetic. A share of the cases gets Wilson's interval,
+    anything else the quantiles of the posterior of the counts. Keyword-only arguments are parameters.
+
+    Parameters
+    ----------
+    formula : function, optional
+        The function that is decorated; its name is that of the measure, its first line of documentation what it is.
+    symbol : str
+        A short sign for tables.
+    aliases : list of str
+        Other names that it is known by.
+    low : float, optional
+        The least value that it can have; 0 for a share, otherwise without end unless said.
+    high : float, optional
+        The largest value that it can have; 1 for a share, otherwise without end unless said.
+    direction : {'higher', 'lower', 'zero', 'none'}, optional
+        "higher" or "lower" is better, "zero" or "none"; lower where the name ends in _loss, _error or _cost.
+    undefined : str
+        When it has no value, in words that follow "because".
+    reference : str
+        Where it comes from.
+
+    >>> import heldout
+    >>> @heldout.measure(direction="lower", low=0)
+    ... def alarms_per_find(tp, fp):
+    ...     '''How many alarms it takes to find one.'''
+    ...     return tp + fp, tp
+    >>> print(heldout.evaluate([1] * 40 + [0] * 60, [1] * 30 + [0] * 50 + [1] * 20)["alarms_per_find"])
+    alarms_per_find[1] 1.67 [1.38 – 2.16] (0.95 dirichlet, n = 100)
+    >>> from heldout.measures.catalogue import unregister
+    >>> unregister("alarms_per_find")
+
+    """
+
+    def declare(function: Callable[..., Any]) -> Measure:
+        name = _check_name(function, None)
+        arguments = inspect.signature(function).parameters.values()
+        cells = tuple(a.name.casefold() for a in arguments if a.kind is a.POSITIONAL_OR_KEYWORD)
+        parameters = {a.name: a.default for a in arguments if a.kind is a.KEYWORD_ONLY}
+        scope = _find_scope(name, cells)
+        guarded = (OwnTableFormula if cells == (WHOLE_TABLE,) else OwnFormula)(function, name)
+        is_share = scope == "class" and _try_out(guarded, name, cells, parameters)
+        ends = (0.0, 1.0) if is_share else (-math.inf, math.inf)
+        return register(
+            _make(
+                function,
+                guarded,
+                name=name,
+                symbol=symbol,
+                aliases=tuple(aliases),
+                kind="proportion" if is_share else "agreement",
+                scope=scope,
+                low=ends[0] if low is None else float(low),
+                high=ends[1] if high is None else float(high),
+                direction=_find_direction(name, direction),
+                undefined=undefined or UNDEFINED,
+                reference=reference or "your own",
+                averages=scope == "class",
+                formula_text=_read_formula(function, cells),
+                cells=cells,
+                parameters=parameters,
+            )
+        )
+
+    return declare if formula is None else declare(formula)
+
+
+def metric(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    needs: Needs | None = None,
+    direction: Direction | None = None,
+    low: float = -math.inf,
+    high: float = math.inf,
+    undefined: str = "",
+    reference: str = "",
+) -> Any:
+    """Declare any function of the true and the predicted classes, or of the scores, as a measure with an interval.
+
+    Its interval is that of the bootstrap over the cases, over whole groups where there are groups; two classifiers are
+    compared by drawing the same cases for both. It is called with arrays: the true classes, then the predicted ones or
+    the scores (one for each case, or a column for each class), and the weights by name where there are weights and it
+    takes `sample_weight` or `weight`.
+
+    Parameters
+    ----------
+    function : function, optional
+        Such as one of scikit-learn's metrics; it returns one number. Also used as a decorator.
+    name : str, optional
+        What it is called; the name of the function unless said.
+    needs : {'predicted', 'score'}, optional
+        "predicted" or "score"; told by the name of the second argument unless said.
+    direction : {'higher', 'lower', 'zero', 'none'}, optional
+        "higher" or "lower" is better, "zero" or "none"; lower where the name ends in _loss, _error or _cost.
+    low : float
+        The least value that it can have.
+    high : float
+        The largest value that it can have.
+    undefined : str
+        When it has no value, in words that follow "because".
+    reference : str
+        Where it comes from.
+
+    >>> import heldout
+    >>> def share_of_near_misses(truth, predicted):
+    ...     '''Share of the cases that are off by one grade.'''
+    ...     return (abs(truth - predicted) == 1).mean()
+    >>> near = heldout.metric(share_of_near_misses, direction="lower", low=0, high=1)
+    >>> print(heldout.evaluate([1, 2, 3, 4] * 25, [1, 2, 3, 3] * 25)[near])
+    share_of_near_misses .250 [.170 – .340] (0.95 bootstrap, n = 100)
+    >>> from heldout.measures.catalogue import unregister
+    >>> unregister("share_of_near_misses")
+
+    """
+
+    def declare(given: Callable[..., Any]) -> Measure:
+        called = _check_name(given, name)
+        asked = _read_signature(given, called, needs)
+        return register(
+            _make(
+                given,
+                OwnFunction(given, called, _find_weights(given)),
+                name=called,
+                symbol="",
+                aliases=(),
+                kind="agreement",
+                scope="cases",
+                low=float(low),
+                high=float(high),
+                direction=_find_direction(called, direction),
+                undefined=undefined or NO_VALUE,
+                reference=reference or "your own",
+                averages=False,
+                formula_text=f"{called}(truth, {asked})",
+                cells=("truth", asked),
+                parameters={},
+            )
+        )
+
+    return declare if function is None else declare(function)
+
+
+def declare_any(target: Any, text: str) -> Measure:
+    """What a name such as module:name leads to as a measure: one that is declared, or a function, by its arguments."""
+    if isinstance(target, Measure):
+        return register(target) if target.own else target
+    if not callable(target):
+        raise OptionError(
+            f"{text!r} is of type {type(target).__name__}, and no measure.",
+            hint="name a function of tp, fp, fn, tn, or of the true and the predicted classes.",
+        )
+    names = {name.casefold() for name in inspect.signature(target).parameters}
+    declared: Measure = measure(target) if names & {*CORNERS, WHOLE_TABLE} else metric(target)
+    return declared
+
+
+def _make(
+    function: Callable[..., Any],
+    guarded: Callable[..., Any],
+    *,
+    name: str,
+    symbol: str,
+    aliases: tuple[str, ...],
+    kind: Kind,
+    scope: Scope,
+    **facts: Any,
+) -> Measure:
+    summary = next(iter((function.__doc__ or "").strip().splitlines()), "") or "A measure of your own."
+    return Measure(
+        name=name, summary=summary, symbol=symbol, aliases=aliases, kind=kind, scope=scope, per_class=scope == "class",
+        strata="", overall="", over_folds="pooled", function=guarded, headline=FIRST, own=True, **facts,
+    )  # fmt: skip
+
+
+def _check_name(function: Any, given: str | None) -> str:
+    name = str(given if given is not None else getattr(function, "__name__", ""))
+    if not name or name == "<lambda>" or any(sign in name for sign in "[](),=<>:"):
+        raise OptionError(
+            f"A measure needs a name that can be written in a requirement. Got {name!r}.",
+            hint="give the function a name, or pass name='cost_per_alarm'.",
+        )
+    return spelled(name)
+
+
+def _find_direction(name: str, given: Direction | None) -> Direction:
+    if given is None:
+        return "lower" if name.endswith(LOSSES) else "higher"
+    if given not in ("higher", "lower", "zero", "none"):
+        raise OptionError(
+            f"The direction of {name} must be 'higher', 'lower', 'zero' or 'none'. Got {given!r}.",
+            hint="say which is better: direction='lower'.",
+        )
+    return given
+
+
+def _find_scope(name: str, cells: tuple[str, ...]) -> Scope:
+    """Whether a formula is about one class or about all cases, by the counts that it names."""
+    if cells == (WHOLE_TABLE,):
+        return "table"
+    scope: Scope = "class" if set(cells) & set(CORNERS) else "table"
+    known = [*CORNERS, *SUMS] if scope == "class" else list(AGGREGATES)
+    unknown = [cell for cell in cells if cell not in known]
+    if unknown or not cells:
+        what = f"names {unknown[0]!r}, which is no count" if unknown else "names no counts"
+        hint = f"there are: {listing([*CORNERS, 'n', 'correct', 'wrong', WHOLE_TABLE])}."
+        near = closest(unknown[0], known) if unknown else None
+        raise OptionError(f"The formula of {name} {what}.", hint=f"did you mean {near!r}?" if near else hint)
+    return scope
+
+
+@dataclass(frozen=True)
+class OwnFormula:
+    """A formula as a numerator and a denominator, without warnings, and with words where it fails."""
+
+    function: Callable[..., Any]
+    name: str
+
+    def __call__(self, *cells: Any, **parameters: Any) -> tuple[Any, Any]:
+        """The numerator and the denominator for these counts."""
+        # NumPy's numbers give no value where Python's would fail, as in a division by 0.
+        numbers = [np.asarray(cell)[()] if isinstance(cell, int | float | complex) else cell for cell in cells]
+        try:
+            with np.errstate(all="ignore"):
+                result = self.function(*numbers, **parameters)
+        except HeldoutError:
+            raise
+        except Exception as error:
+            raise _failed(self.name, error, "check it with the counts of a small table.") from error
+        return _as_pair(result, self.name)
+
+
+@dataclass(frozen=True)
+class OwnTableFormula(OwnFormula):
+    """A formula of one table as one of many: called for each."""
+
+    def __call__(self, *cells: Any, **parameters: Any) -> tuple[Any, Any]:
+        """The numerators and the denominators for one table, or for many of them."""
+        tables = np.asarray(cells[0])
+        if tables.ndim <= 2:
+            return super().__call__(cells[0], **parameters)
+        flat = tables.reshape(-1, *tables.shape[-2:])
+        tops, bottoms = zip(*(super(OwnTableFormula, self).__call__(each, **parameters) for each in flat), strict=True)
+        return np.reshape(tops, tables.shape[:-2]), np.reshape(bottoms, tables.shape[:-2])
+
+
+@dataclass(frozen=True)
+class OwnFunction:
+    """A function of the cases with its weights by one name, refused where it takes none; it must give one number."""
+
+    function: Callable[..., Any]
+    name: str
+    weighted_by: str
+
+    def __call__(self, *values: Any, weight: Any = None) -> tuple[Any, Any]:
+        """The value for these cases, and 1 as its denominator."""
+        if weight is not None and not self.weighted_by:
+            raise OptionError(
+                f"The cases have weights, and {self.name} takes none.",
+                hint="give it an argument sample_weight, or leave out weight.",
+            )
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = self.function(*values, **({} if weight is None else {self.weighted_by: weight}))
+        except HeldoutError:
+            raise
+        except Exception as error:
+            hint = "it is called with two arrays: the true classes, then the predicted ones or the scores."
+            raise _failed(self.name, error, hint) from error
+        return float(_as_pair(np.asarray(result)[()], self.name)[0]), 1.0
+
+
+def _as_pair(result: Any, name: str) -> tuple[Any, Any]:
+    pair: tuple[Any, ...] = result if isinstance(result, tuple) else (result, 1.0)
+    if len(pair) != 2 or any(not _is_number(part) for part in pair):
+        raise OptionError(
+            f"The measure {name} returned {str(result)[:60]!r} ({type(result).__name__}), and no number.",
+            hint="return a number, or a numerator and a denominator.",
+        )
+    if isinstance(result, tuple) or hasattr(result, "expression"):
+        return pair[0], pair[1]
+    values = np.asarray(result)
+    return np.where(np.isfinite(values), values, np.nan)[()], 1.0
+
+
+def _is_number(part: Any) -> bool:
+    # A symbol stands for a number where a report writes the formula down.
+    return hasattr(part, "expression") or np.asarray(part).dtype.kind in "biufc"
+
+
+def _try_out(formula: Callable[..., Any], name: str, cells: tuple[str, ...], parameters: dict[str, Any]) -> bool:
+    """Whether the formula is a share of the cases; refused where it cannot be run on arrays or complex numbers."""
+    corners = np.array([[31.0, 7.0, 11.0, 53.0], [5.0, 17.0, 3.0, 29.0], [2.0, 3.0, 5.0, 7.0]])
+
+    def run(tables: Any) -> tuple[Any, Any]:
+        named = class_cells(*np.moveaxis(tables, -1, 0))
+        top, bottom = formula(*(named[cell] for cell in cells), **parameters)
+        return top, bottom
+
+    try:
+        together = [np.broadcast_to(part, 3) for part in run(corners)]
+        alone = [[np.asarray(part) for part in run(table)] for table in corners]
+        run(corners + 1e-20j)
+    except (HeldoutError, ValueError) as error:
+        reason = first_line(error.__cause__ or error)
+        raise OptionError(f"The formula of {name} cannot be run on arrays: {reason}.", hint=ARITHMETIC) from error
+    if not all(np.allclose(part, [one[at] for one in alone], equal_nan=True) for at, part in enumerate(together)):
+        raise OptionError(f"The formula of {name} gives other values for arrays than for numbers.", hint=ARITHMETIC)
+    top, bottom = (np.broadcast_to(np.real(part), 4) for part in run(np.eye(4)))
+    linear = all(np.allclose(part, corners @ weights) for part, weights in zip(together, (top, bottom), strict=True))
+    parts = (set(top.tolist()) | set(bottom.tolist())) <= {0.0, 1.0}
+    return bool(linear and parts and (top <= bottom).all() and bottom.any())
+
+
+def _read_formula(function: Callable[..., Any], cells: tuple[str, ...]) -> str:
+    """The formula in the letters of a text book where its source can be read, otherwise its name and counts."""
+    written = f"{getattr(function, '__name__', 'formula')}({', '.join(cells)})"
+    try:
+        return write_formula(ast.parse(textwrap.dedent(inspect.getsource(function))))
+    except (OSError, TypeError, SyntaxError, StopIteration):
+        return written
+
+
+def _read_signature(function: Callable[..., Any], name: str, needs: Needs | None) -> Needs:
+    """Whether a function takes the predicted classes or the scores after the truth."""
+    if needs not in (None, "predicted", "score"):
+        raise OptionError(
+            f"{name} can need 'predicted' or 'score'. Got {needs!r}.", hint="leave it out, or say needs='score'."
+        )
+    if needs is not None:
+        return needs
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return "predicted"
+    return "score" if len(names) > 1 and names[1].casefold() in SCORES else "predicted"
+
+
+def _find_weights(function: Callable[..., Any]) -> str:
+    """What a function calls the weights of the cases; empty where it takes none."""
+    try:
+        known = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return WEIGHTS[0]
+    return next((word for word in WEIGHTS if word in known), "")
+
+
+def _failed(name: str, error: Exception, hint: str) -> OptionError:
+    return OptionError(f"The measure {name} failed: {first_line(error)}.", hint=hint)

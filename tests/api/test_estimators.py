@@ -1,0 +1,148 @@
+"""scikit-learn in and out: scorers in its searches, fitted estimators, and what its searches gave."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn import metrics
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
+
+import heldout
+from heldout.errors import OptionError
+
+# What ours gives, and scikit-learn's own scorer of the same.
+SAME = {
+    "recall": metrics.make_scorer(metrics.recall_score, pos_label="spam"),
+    "precision[ham]": metrics.make_scorer(metrics.precision_score, pos_label="ham"),
+    "macro f1": metrics.make_scorer(metrics.f1_score, average="macro"),
+    "matthews": metrics.make_scorer(metrics.matthews_corrcoef),
+    "roc_auc": "roc_auc",
+    "average_precision": metrics.make_scorer(
+        metrics.average_precision_score, response_method="predict_proba", pos_label="spam"
+    ),
+    "log_loss": "neg_log_loss",
+    "brier": metrics.make_scorer(
+        metrics.brier_score_loss, response_method="predict_proba", pos_label="spam", greater_is_better=False
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def mail():
+    X, y = make_classification(300, weights=[0.7], flip_y=0.2, random_state=1)
+    return X, np.array(["ham", "spam"])[y]
+
+
+def test_scorers_agree_with_those_of_scikit_learn(mail):
+    ours = {name: heldout.scorer(name, positive="spam") for name in SAME}
+    found = cross_validate(GaussianNB(), *mail, cv=3, scoring=ours)
+    theirs = cross_validate(GaussianNB(), *mail, cv=3, scoring=SAME)
+    for name in SAME:
+        np.testing.assert_allclose(found[f"test_{name}"], theirs[f"test_{name}"], rtol=1e-9, err_msg=name)
+    assert (found["test_brier"] < 0).all()
+
+
+def test_a_search_chooses_by_a_scorer_in_two_processes(mail):
+    search = GridSearchCV(
+        LogisticRegression(max_iter=500), {"C": [1e-4, 1.0]}, scoring=heldout.scorer("recall", positive="spam"), cv=3,
+        n_jobs=2,
+    )  # fmt: skip
+    chosen = clone(search).fit(*mail)
+    assert chosen.best_params_ == {"C": 1.0}
+    assert chosen.best_score_ > 0.5
+    again = pickle.loads(pickle.dumps(search.scoring))
+    assert again(chosen, *mail) == search.scoring(chosen, *mail) == metrics.recall_score(
+        mail[1], chosen.predict(mail[0]), pos_label="spam"
+    )  # fmt: skip
+    assert repr(again) == "heldout.scorer('recall', positive='spam')"
+
+
+def test_weights_are_routed_where_they_are_requested(mail):
+    X, y = mail
+    weight = np.linspace(0.1, 2.0, len(y))
+    model = GaussianNB().fit(X, y)
+    plain = heldout.scorer("recall", positive="spam")
+    expected = metrics.recall_score(y, model.predict(X), pos_label="spam", sample_weight=weight)
+    assert plain(model, X, y, sample_weight=weight) == pytest.approx(expected)
+    with pytest.raises(OptionError, match="enable_metadata_routing"):
+        plain.set_score_request(sample_weight=True)
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = heldout.scorer("recall", positive="spam").set_score_request(sample_weight=True)
+        fit = GaussianNB().set_fit_request(sample_weight=False)
+        found = cross_validate(fit, X, y, cv=3, scoring=asked, params={"sample_weight": weight})
+        theirs = metrics.make_scorer(metrics.recall_score, pos_label="spam").set_score_request(sample_weight=True)
+        same = cross_validate(fit, X, y, cv=3, scoring=theirs, params={"sample_weight": weight})
+    np.testing.assert_allclose(found["test_score"], same["test_score"])
+
+
+def test_a_threshold_takes_the_place_of_predict(mail):
+    X, y = mail
+    model = GaussianNB().fit(X, y)
+    answers = np.where(model.predict_proba(X)[:, 1] >= 0.2, "spam", "ham")
+    scored = heldout.scorer("recall", positive="spam", threshold=0.2)(model, X, y)
+    assert scored == metrics.recall_score(y, answers, pos_label="spam")
+    assert scored == heldout.from_estimator(model, X, y, positive="spam", threshold=0.2).value("recall")
+
+
+def test_a_measure_without_a_direction_cannot_choose():
+    with pytest.raises(OptionError, match="Neither more nor less"):
+        heldout.scorer("no_information_rate")
+
+
+def test_decision_values_rank_the_class_that_is_positive(mail):
+    X, y = mail
+    model = SVC().fit(X, y)
+    area = metrics.roc_auc_score(y, model.decision_function(X))
+    for positive in ("ham", "spam"):
+        evaluation = heldout.from_estimator(model, X, y, positive=positive)
+        assert evaluation.value("roc_auc") == pytest.approx(area)
+        assert evaluation.positive == positive
+
+
+def test_classes_that_the_model_never_saw_have_no_probability():
+    X, y = load_iris(return_X_y=True)
+    evaluation = heldout.from_estimator(GaussianNB().fit(X[:100], y[:100]), X, y)
+    assert evaluation.labels == (0, 1, 2)
+    assert evaluation.value("recall[2]") == 0.0
+    assert evaluation.scores is not None
+
+
+def test_what_cannot_predict_is_refused():
+    with pytest.raises(OptionError, match="has no predict"):
+        heldout.from_estimator(object(), [[1.0]], [0])
+
+
+def test_what_a_search_gave_is_compared_split_by_split(mail):
+    cv = ShuffleSplit(8, test_size=0.2, random_state=0)
+    search = GridSearchCV(
+        LogisticRegression(max_iter=500), {"C": [1e-4, 1.0, 10.0], "tol": [1e-3]}, cv=cv,
+        scoring={"recall": heldout.scorer("recall", positive="spam"), "accuracy": "accuracy"}, refit=False,
+    ).fit(*mail)  # fmt: skip
+    found = heldout.from_cv_results(search.cv_results_)
+    assert list(found) == ["C=0.0001", "C=1.0", "C=10.0"]
+    np.testing.assert_array_equal(
+        found["C=1.0"]["test_recall"], [search.cv_results_[f"split{split}_test_recall"][1] for split in range(8)]
+    )
+    assert list(heldout.from_cv_results(search, top=1)) != ["C=0.0001"]
+    comparison: Any = heldout.compare(found, test_share=0.2, measure="recall", control="C=0.0001")
+    assert [pair.tested.method for pair in comparison.pairs] == ["corrected-t", "corrected-t"]
+    assert comparison.get("C=1.0", "C=0.0001", "recall").tested.difference > 0
+
+
+def test_cross_validations_are_compared_as_they_are(mail):
+    models = {"bayes": GaussianNB(), "linear": LogisticRegression(max_iter=500)}
+    found = {name: cross_validate(model, *mail, cv=4, return_indices=True) for name, model in models.items()}
+    comparison: Any = heldout.compare(heldout.from_cv_results(found))
+    assert comparison.names == ("bayes", "linear")
+    assert list(heldout.from_cv_results(found["bayes"])) == ["learner"]
+    with pytest.raises(OptionError, match="no results of scikit-learn's searches"):
+        heldout.from_cv_results({"accuracy": [0.5]})
