@@ -90,6 +90,16 @@ def test_a_long_explorer_stays_small() -> None:
     assert len(page.encode()) < 1_000_000
 
 
+def test_under_the_slider_stand_the_values_of_even_places() -> None:
+    values = tuple((at / 100) ** 2 for at in range(101))
+    page = render_page([Explorer("t", values, 0, (("a", values),), ())], title="x")
+    (scale,) = re.findall(r'class="heldout-scale"[^>]*>(.*?)</span></span>', page)
+    assert re.findall(r"<span>([^<]*)", scale) == ["0", "0.062", "0.25", "0.56", "1"]
+    assert re.findall(r'<option value="(\d+)">', page) == ["0", "25", "50", "75", "100"]
+    one = render_page([Explorer("t", (0.5,), 0, (("a", (0.5,)),), ())], title="x")
+    assert re.findall(r'<option value="(\d+)">', one) == ["0"]
+
+
 def test_a_fragment_holds_an_explorer_still_and_runs_nothing() -> None:
     moved = explorer()
     chart = Chart("c", "d", Axis("x"), Axis("y"), moves=("position", 0.5))

@@ -469,6 +469,17 @@ def _start_words(explorer: Explorer) -> str:
     return plainest(explorer.positions[explorer.start])
 
 
+TICKS = 5
+"""Places of a slider whose values are written under it."""
+
+
+def slider_ticks(explorer: Explorer) -> list[tuple[int, str]]:
+    """Even places of a slider, which goes from one position to the next, each with the value that stands there."""
+    last = len(explorer.positions) - 1
+    places = dict.fromkeys(round(last * step / (TICKS - 1)) for step in range(TICKS))
+    return [(at, plainest(float(f"{explorer.positions[at]:.2g}"))) for at in places]
+
+
 def plainest(value: float) -> str:
     """A number as it can be typed again: every digit, and no point where it is whole.
 
@@ -531,6 +542,7 @@ _FILTERS: dict[str, Any] = {
     "points_table": points_table,
     "runs": runs,
     "shorten": shorten,
+    "slider_ticks": slider_ticks,
     "start_words": _start_words,
     "swatch": lambda series: _safe(swatch_svg(series)),
     "table_name": _table_name,
