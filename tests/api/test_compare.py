@@ -428,24 +428,24 @@ def test_the_winner_of_a_bayesian_comparison_stands_first_with_its_own_probabili
 def test_a_table_of_results_is_ranked():
     table = {"tree": [0.7, 0.8, 0.6, 0.9], "bayes": [0.8, 0.9, 0.7, 0.8], "knn": [0.6, 0.7, 0.5, 0.7]}
     for given in (table, pl.DataFrame(table), pd.DataFrame(table)):
-        found = compare(given)
+        found = compare(given, splits=False)
         assert isinstance(found, LearnerRanks)
         assert found.average_ranks == {"tree": 1.75, "bayes": 1.25, "knn": 3.0}
-    assert compare(table, measures="error_rate").average_ranks["knn"] == 1.0
-    assert compare(table, measures=["error_rate"]).average_ranks["knn"] == 1.0
-    assert compare(table, measures="recall[spam]").average_ranks["knn"] == 3.0
+    assert compare(table, splits=False, measures="error_rate").average_ranks["knn"] == 1.0
+    assert compare(table, splits=False, measures=["error_rate"]).average_ranks["knn"] == 1.0
+    assert compare(table, splits=False, measures="recall[spam]").average_ranks["knn"] == 3.0
 
 
 @pytest.mark.parametrize(
     ("table", "options", "text"),
     [
-        ({"tree": [0.7, math.nan], "bayes": [0.8, 0.9]}, {}, "tree on data set 2"),
-        ({"tree": [0.7], "bayes": [0.8]}, {}, "at least 2 data sets. Got 1"),
-        ({"tree": [0.7, 0.8]}, {}, "at least 2 learners. Got 1"),
+        ({"tree": [0.7, math.nan], "bayes": [0.8, 0.9]}, {"splits": False}, "tree on data set 2"),
+        ({"tree": [0.7], "bayes": [0.8]}, {"splits": False}, "at least 2 data sets. Got 1"),
+        ({"tree": [0.7, 0.8]}, {"splits": False}, "at least 2 learners. Got 1"),
         ({"tree": [0.7, 0.8], "bayes": [0.8, 0.9]}, {"margin": 0.1, "id": "x"}, "no meaning: margin, id"),
-        ({"tree": [0.7, 0.8], "bayes": [0.8, 0.9]}, {"control": "tre"}, "'tre'"),
-        ({"tree": [0.7, 0.8], "bayes": [0.8, 0.9]}, {"measure": ["f1", "recall"]}, "by one measure"),
-        (FRAME, {"truth": "truth"}, "One table alone is a table of results"),
+        ({"tree": [0.7, 0.8], "bayes": [0.8, 0.9]}, {"splits": False, "control": "tre"}, "'tre'"),
+        ({"tree": [0.7, 0.8], "bayes": [0.8, 0.9]}, {"splits": False, "measure": ["f1", "recall"]}, "by one measure"),
+        (FRAME, {"truth": "truth"}, "predictions of cases and no results"),
     ],
 )
 def test_tables_that_cannot_be_ranked(table, options, text):

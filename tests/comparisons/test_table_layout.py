@@ -176,7 +176,7 @@ def test_series_are_matched_by_the_names_of_their_rows():
     with pytest.raises(ValuesError, match="same labels in another order"):
         compare({"A": pd.Series(A), "B": pd.Series(B).iloc[::-1]}, splits=False)
     with pytest.raises(OptionError, match="no name in the rows 6"):
-        compare(SETS.assign(dataset=[*SETS.dataset[:5], None]))
+        compare(SETS.assign(dataset=SETS.dataset.where(SETS.dataset != "zoo")))
 
 
 # Per cent and shares

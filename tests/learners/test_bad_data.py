@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -369,6 +371,7 @@ def test_features_classes_and_groups_stand_in_one_order(call, named):
 
 
 def test_other_indexes_are_matched_by_position_and_that_is_said():
-    found = heldout.validate("naive-bayes", FEATURES.set_index(FEATURES.index + 100), CLASSES, plan="2-fold")
+    validate: Any = heldout.validate
+    found = validate("naive-bayes", FEATURES.set_index(FEATURES.index + 100), CLASSES, plan="2-fold")
     assert any("matched by position" in note for note in found.problem.notes)
-    assert heldout.validate("naive-bayes", FEATURES, CLASSES, plan="2-fold").problem.notes == ()
+    assert validate("naive-bayes", FEATURES, CLASSES, plan="2-fold").problem.notes == ()

@@ -259,7 +259,7 @@ def _find_predictions(
     if found is None or reading.truth not in (None, found.truth):
         return None, ()
     data = source if isinstance(source, str | Path) and Path(source).is_file() else table
-    named = replace(reading, truth=found.truth, **{found.by: list(found.columns)})
+    named = replace(reading, truth=found.truth, predicted=found.predicted, score=found.score)
     return read_columns(data, named, names, same_cases=same_cases), (found.note,)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -259,19 +259,19 @@ def _only_counts(values: Iterable[Any]) -> bool:
 
 @dataclass(frozen=True)
 class FoundClassifiers:
-    """Several classifiers in one file: the column of the truth, and their columns of predictions or scores."""
+    """Several classifiers in one file: the column of the truth, and their columns of predictions or of scores."""
 
     truth: str
-    by: Literal["predicted", "score"]
-    columns: tuple[str, ...]
+    predicted: list[str] | None = None
+    score: list[str] | None = None
 
     @property
     def note(self) -> str:
         """How the columns were read."""
-        what = "predictions" if self.by == "predicted" else "scores"
+        columns, what = (self.score or [], "scores") if self.predicted is None else (self.predicted, "predictions")
         return (
             f"these are predictions of cases and no results: {self.truth} is taken as the truth, and "
-            f"{listing(self.columns)} as the {what} of {len(self.columns)} classifiers; name them to say otherwise "
+            f"{listing(columns)} as the {what} of {len(columns)} classifiers; name them to say otherwise "
             "(truth=, predicted=, score=; --truth, --predicted, --score)"
         )
 
@@ -281,8 +281,8 @@ def find_classifiers(source: Any) -> FoundClassifiers | None:
 
     What is clearly predictions, but not clearly whose, is refused.
 
-    >>> find_classifiers({"y_true": [0, 1, 1], "a": [0, 1, 0], "b": [1, 1, 1]}).columns
-    ('a', 'b')
+    >>> find_classifiers({"y_true": [0, 1, 1], "a": [0, 1, 0], "b": [1, 1, 1]}).predicted
+    ['a', 'b']
     """
     columns = None if isinstance(source, ResultTable | np.ndarray | list | tuple) else list_columns(source)
     if not columns:
@@ -304,9 +304,9 @@ def find_classifiers(source: Any) -> FoundClassifiers | None:
         labels = {_class_text(value) for value in columns[truths[0]]}
         kinds = {_kind_of(name, columns[name], labels) for name in others}
         if kinds == {"predicted"}:
-            return FoundClassifiers(truths[0], "predicted", tuple(others))
+            return FoundClassifiers(truths[0], predicted=others)
         if kinds == {"score"} and not _are_of_classes(columns, others, labels):
-            return FoundClassifiers(truths[0], "score", tuple(others))
+            return FoundClassifiers(truths[0], score=others)
     held = [f"{name} (truth)" for name in truths] + [f"{name} (predicted)" for name in answers]
     raise ColumnError(
         f"These seem to be predictions of cases and no results of learners, by the names of columns: {listing(held)}.",
@@ -378,7 +378,7 @@ def check_learners(columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 SPREADS = frozenset({"std", "stdev", "stddev", "sd", "se", "sem", "stderr", "deviation", "variance", "var"})
-COMBINED = {
+COMBINED: dict[str, Callable[..., Any]] = {
     "mean": np.mean, "avg": np.mean, "average": np.mean, "median": np.median, "total": np.sum, "sum": np.sum,
     "min": np.min, "max": np.max,
 }  # fmt: skip
