@@ -172,7 +172,7 @@ def test_what_is_no_probability_is_refused(p, says, hint):
 
 def test_rows_that_do_not_sum_to_1_are_refused():
     table = np.array([[0.3, 0.3, 0.4], [0.5, 0.5, 0.5], [0.4, 0.4, 0.4]])
-    with pytest.raises(ValuesError, match=r"within 0.0015; 2 of 3 rows do not, and row 2 is the worst with 1.5"):
+    with pytest.raises(ValuesError, match=r"within 0.015; 2 of 3 rows do not, and row 2 is the worst with 1.5"):
         tally_classes(table, np.array([0, 1, 2]))
     # Three decimals, as they are printed.
     assert tally_classes(np.array([[0.333, 0.333, 0.333]]), np.array([0])).n == 1

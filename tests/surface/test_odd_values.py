@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import json
+import zipfile
 
 import numpy as np
 import polars as pl
@@ -237,3 +239,86 @@ def test_scores_of_four_bytes_that_are_the_threshold_but_for_rounding_are_said()
     )
     again = heldout.evaluate([1, 0, 1, 0], score=np.array([0.7, 0.1, 0.7, 0.2], "f4"), threshold=0.699999988079071)
     assert (again["accuracy"].value, len(again.notes)) == (1.0, 0)
+
+
+def test_a_shard_of_one_class_says_at_once_that_its_score_is_left_out(run, tmp_path):
+    (tmp_path / "one.csv").write_text("truth,predicted,score\n1,1,.9\n1,0,.3\n")
+    words = ("count", str(tmp_path / "one.csv"), "-o", str(tmp_path / "one.evidence"))
+    status, _, err = run(*words)
+    assert status == 0
+    assert "score; all cases are of the class 1; name every class with --labels" in " ".join(err.split())
+    assert "not used" not in run(*words, "--labels", "0,1", "--positive", "1")[2]
+
+
+def test_scores_named_as_classes_of_which_no_case_has_one_are_said(run, tmp_path):
+    path = tmp_path / "animals.csv"
+    path.write_text("label,cat,dog,fox\ncat,.7,.2,.1\ndog,.1,.7,.2\ncat,.5,.3,.2\n")
+    assert "no case has some, and were not used; name every class with --labels cat,dog,fox." in refused(
+        run, "evaluate", str(path)
+    )
+    assert values(evaluated(run, path, "--labels", "cat,dog,fox"))["accuracy"] == 1
+    path.write_text("label,pred,cat,dog,fox\ncat,cat,.7,.2,.1\ndog,dog,.1,.7,.2\ncat,dog,.5,.3,.2\n")
+    assert "name every class with --labels cat,dog,fox" in " ".join(evaluated(run, path)["notes"])
+
+
+@pytest.mark.parametrize("word", ["#N/A", "n/a", "-", ".", "NIL", "NaT", "missing", "#NULL!"])
+def test_spellings_of_missing_are_said(word):
+    notes = " ".join(heldout.evaluate(["a", word, "b"], ["a", word, "a"]).notes)
+    assert f"the label {word!r} looks like a missing value but counts as a class" in notes
+
+
+def test_plus_and_minus_are_classes():
+    assert heldout.evaluate(["+", "-"], ["+", "+"]).notes == ()
+
+
+@pytest.mark.parametrize(("one", "other"), [("001", "1"), ("2024-05-01", "2024-05-01 00:00:00")])
+def test_numbers_with_zeros_before_them_and_dates_with_midnight_look_alike(one, other):
+    notes = " ".join(heldout.evaluate([one, other, "x"], [one, other, "x"]).notes)
+    assert f"{one!r} and {other!r} look alike" in notes
+
+
+def test_files_that_are_no_tables_are_named(run, tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(3))
+    for name, member in (("b.xlsx", "[Content_Types].xml"), ("c.zip", "a.csv")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr(member, "x")
+    (tmp_path / "d.csv.bz2").write_bytes(bz2.compress(b"truth,predicted\n1,1\n"))
+    for name, said in {
+        "a.npy": "is a single NumPy array (.npy), which cannot be read here. Hint: save all columns",
+        "b.xlsx": "is a workbook of Excel, which cannot be read here. Hint: save the sheet as CSV.",
+        "c.zip": "is a zip archive, which cannot be read here. Hint: unpack it first",
+        "d.csv.bz2": "is text packed with bzip2, which cannot be read here. Hint: unpack it first",
+    }.items():
+        assert said in refused(run, "evaluate", str(tmp_path / name))
+
+
+def test_arrays_of_one_column_keep_their_name_and_of_several_are_taken_together(run, tmp_path):
+    np.savez(tmp_path / "one.npz", y_true=np.array([[0], [1], [1]]), y_pred=np.array([[0], [1], [0]]))
+    assert values(evaluated(run, tmp_path / "one.npz"))["accuracy"] == pytest.approx(2 / 3)
+    scores = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.1, 0.5, 0.4]])
+    np.savez(tmp_path / "three.npz", y_true=np.array(["a", "b", "c", "a"]), y_score=scores)
+    assert values(evaluated(run, tmp_path / "three.npz", "--score", "y_score"))["accuracy"] == 0.75
+
+
+def test_a_parameter_that_was_most_likely_meant_is_named():
+    with pytest.raises(OptionError, match=r"no parameter 'q'.*\n.*did you mean quantile=\?"):
+        heldout.evaluate([0, 1], [0, 1], measures=["calibration_error_quantile(q=0.5)"])
+
+
+def test_points_that_may_mark_thousands_are_not_taken_for_decimals(run, tmp_path):
+    path = tmp_path / "scores.csv"
+    rows = ["1;1.200", "0;900", "1;1.100", "0;800"]
+    path.write_text("truth;score\n" + "\n".join(rows) + "\n")
+    for engine in ENGINES:
+        said = refused(run, "evaluate", str(path), "--score", "score", "--threshold", "2", "--engine", engine)
+        assert "score (column 'score') must be numbers" in said
+        assert (
+            engine not in ENGINES[:2] or "Hint: the points may mark thousands or decimals: write 1200, or 1,2" in said
+        )
+    path.write_text("truth;predicted;score\n" + "\n".join(row.replace(";", ";1;") for row in rows) + "\n")
+    for engine in ENGINES[:2]:
+        notes = " ".join(evaluated(run, path, "--engine", engine)["notes"])
+        assert "not used: score; 'score' holds '1.200' in " in notes
+    for further in ("1;12.5", "1;0.200", "0;1000"):
+        path.write_text("truth;score\n" + "\n".join([*rows, further]) + "\n")
+        assert values(evaluated(run, path, "--score", "score", "--threshold", "2"))

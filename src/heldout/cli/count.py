@@ -62,11 +62,14 @@ def count(
                 hint=f"put it together with other evidence: heldout merge {path} … -o {target}.",
             )
     from heldout.api.count import count_with_source
+    from heldout.show.escape import visible
 
     total = None
     for path in files:
         part, source = count_with_source(path, **options)
         tell_columns(path, source)
+        for note in part.counted.notes:
+            tell(visible(f"{path}: {note}"))
         try:
             total = part if total is None else total + part
         except HeldoutError as error:

@@ -28,7 +28,8 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
 
     A column in which some number has leading zeros, such as 007, stays text, because those are codes
     and not amounts: as integers 007 and 7 would be the same class. So does a column of whole numbers
-    beyond 64 bits, or beyond 2**53 with a point among them, which floats would round together.
+    beyond 64 bits, or beyond 2**53 with a point among them, which floats would round together. Where the comma may
+    stand for the point, so does one in which 1.200 stands beside 900: nobody knows whether that is more or less.
 
     >>> import polars as pl
     >>> typed(pl.Series(["1", "", "3"])).to_list(), typed(pl.Series(["007", "7"])).to_list()
@@ -44,17 +45,35 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
         if text.head(_HEAD).is_in(spelling).all() and text.is_in(spelling).all():
             return text == spelling[0]
     if (numbers := _numbers(text)) is not None:
-        return numbers
+        return text if decimal_comma and _may_be_thousands(text, numbers) else numbers
     stripped = blank_to_null(text.str.strip_chars())
     if stripped.null_count() < len(text) and (numbers := _numbers(stripped)) is not None:
-        return numbers
+        return text if decimal_comma and _may_be_thousands(stripped, numbers) else numbers
     if decimal_comma and not text.str.contains(".", literal=True).any():
         numbers = _numbers(stripped.str.replace(",", ".", literal=True))
     return text if numbers is None else numbers
 
 
 def _is_text(head: pl.Series, *, decimal_comma: bool) -> bool:
-    return head.null_count() < len(head) and typed(head, decimal_comma=decimal_comma).dtype == head.dtype
+    if head.null_count() == len(head) or typed(head, decimal_comma=decimal_comma).dtype != head.dtype:
+        return False
+    # What may be thousands in the first values may be seen to be none later.
+    return not decimal_comma or typed(head).dtype == head.dtype
+
+
+# A number with a point that may mark thousands, and one that has no need of any.
+THOUSANDS, BELOW = r"^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$", r"^[+-]?[0-9]{1,3}$"
+
+
+def _may_be_thousands(text: pl.Series, numbers: pl.Series) -> bool:
+    """Whether every number may be written with points for thousands, and some with and some without one are there."""
+    if not numbers.dtype.is_float():
+        return False
+    for some in (text.head(_HEAD).drop_nulls(), text.drop_nulls()):
+        pointed = some.str.contains(THOUSANDS)
+        if not (pointed | some.str.contains(BELOW)).all():
+            return False
+    return bool(pointed.any() and not pointed.all())
 
 
 def blank_to_null(text: pl.Series) -> pl.Series:

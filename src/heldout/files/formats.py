@@ -28,6 +28,34 @@ if TYPE_CHECKING:
 MODULES = ("delimited", "columnar", "json_tables", "npz", "arff")
 
 
+_UNPACK = "unpack it first: CSV may stay packed with gzip (.csv.gz), Parquet is packed by itself."
+_AS_TABLE = "save it as CSV or Parquet, one row for each case: frame.to_csv('cases.csv') in pandas."
+# Files that people have at hand and that are no tables here: their first bytes, the endings that are needed beside
+# these where others begin alike, what they are, and what to do.
+FOREIGN: tuple[tuple[bytes, tuple[str, ...], str, str], ...] = (
+    (b"\x93NUMPY", (), "a single NumPy array (.npy)", "save all columns together: numpy.savez('cases.npz', truth=…)."),
+    (b"PK\x03\x04", (".xlsx", ".xlsm"), "a workbook of Excel", "save the sheet as CSV."),
+    (b"PK\x03\x04", (".ods",), "a workbook", "save the sheet as CSV."),
+    (b"PK\x03\x04", (".zip",), "a zip archive", _UNPACK),
+    (b"\xd0\xcf\x11\xe0", (), "a workbook of old Excel (.xls)", "save the sheet as CSV."),
+    (b"BZh", (), "text packed with bzip2", _UNPACK),
+    (b"\xfd7zXZ", (), "something packed with xz", _UNPACK),
+    (b"\x28\xb5\x2f\xfd", (), "something packed with zstd", _UNPACK),
+    (b"7z\xbc\xaf", (), "a 7z archive", _UNPACK),
+    (b"\x89HDF", (), "an HDF5 file", _AS_TABLE),
+    (b"SQLite format 3", (), "an SQLite database", _AS_TABLE),
+    (b"\x80\x04\x95", (), "a pickle, which is not opened because it may run code", _AS_TABLE),
+    (b"\x80\x05\x95", (), "a pickle, which is not opened because it may run code", _AS_TABLE),
+)
+
+
+def refuse_foreign(name: str, ending: str, head: bytes) -> None:
+    """Refuse a file that is no table, with what it is and how to make a table of it."""
+    for magic, endings, what, hint in FOREIGN:
+        if head.startswith(magic) and (not endings or ending in endings):
+            raise FileError(f"{name} is {what}, which cannot be read here.", hint=hint)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """One format of tables.
@@ -98,6 +126,7 @@ def format_of(name: str, ending: str, head: bytes) -> Format:
     >>> format_of("scores.csv", ".csv", b"id,p").name, format_of("scores", "", b"PAR1...").name
     ('delimited', 'parquet')
     """
+    refuse_foreign(name, ending, head)
     by_ending = _with_ending(ending)
     by_magic = format_by_magic(head)
     if not by_ending:

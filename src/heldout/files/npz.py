@@ -117,6 +117,8 @@ def _array(archive: Any, name: str, file: str) -> NDArray[Any]:
 def _split(name: str, array: NDArray[Any], file: str) -> dict[str, NDArray[Any]]:
     if array.ndim == 1:
         return {name: array}
+    if array.ndim == 2 and array.shape[1] == 1:
+        return {name: array[:, 0]}
     if array.ndim == 2:
         return {f"{name}_{index}": array[:, index] for index in range(array.shape[1])}
     raise FileError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -126,9 +126,16 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
     if unknown:
         known = listing(measure.parameters) or "none"
         raise OptionError(
-            f"{measure.name} has no parameter {unknown[0]!r}. Its parameters: {known}.", hint="leave it out."
+            f"{measure.name} has no parameter {unknown[0]!r}. Its parameters: {known}.",
+            hint=_suggest_parameter(unknown[0], tuple(measure.parameters)),
         )
     return Bound(measure, _settled(measure, parameters), costs if measure.kind == "cost" else None)
+
+
+def _suggest_parameter(name: str, known: Sequence[str]) -> str:
+    """The parameter that was most likely meant: the only one, or one that begins alike."""
+    near = closest(name, known) or next((x for x in known if x.startswith(name)), known[0] if len(known) == 1 else "")
+    return f"did you mean {near}=?" if near else "leave it out."
 
 
 @known_until_registered

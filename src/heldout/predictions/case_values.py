@@ -17,12 +17,14 @@ from heldout.arguments import counted, listing
 from heldout.errors import ColumnError, LabelError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Unfit, format_end
+from heldout.files.column_types import THOUSANDS
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 
 # Said of the same fault by all who find it.
 REPLACE_INFINITIES = "replace infinities by the largest finite score, or leave those rows out."
 CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
+POINTS = "the points may mark thousands or decimals: write 1200, or 1,2 between semicolons; or part columns by commas."
 
 
 # Squares of weights beyond these ends do not fit a float.
@@ -53,13 +55,19 @@ def _no_numbers(values: list[Any], name: str) -> ValuesError:
     """What a column holds that should be numbers, and where that begins."""
     bad = [index for index, value in enumerate(values) if not is_number(value)]
     if not bad:
-        return refuse_content(name, listing(map(repr, values), most=3), CONVERT_TO_NUMBERS)
+        return refuse_content(name, listing(map(repr, values), most=3), convert_hint(*values))
     examples = listing(dict.fromkeys(repr(values[index]) for index in bad), most=3)
     return ValuesError(
         f"{name} must be numbers. {len(bad):,} of {len(values):,} {'values is' if len(bad) == 1 else 'values are'} "
         f"not: {examples}; {'it is' if len(bad) == 1 else 'the first is'} in row {bad[0] + 1:,}.",
         hint=CONVERT_TO_NUMBERS,
     )
+
+
+def convert_hint(*values: Any) -> str:
+    """What to do about a column that should be numbers and holds these values."""
+    points = any(isinstance(value, str) and re.fullmatch(THOUSANDS, value.strip()) for value in values)
+    return POINTS if points else CONVERT_TO_NUMBERS
 
 
 def refuse_content(name: str, content: object, hint: str) -> ValuesError:
@@ -671,13 +679,32 @@ def scores_named_as_classes(
     found = [texts.get(_folded(str(label))) for label in labels]
     if len(labels) < 2 or any(name is None for name in found):
         return []
-    columns = [values(name) for name in found]
-    if any(column is None for column in columns):
-        return []
-    table = np.column_stack([column for column in columns if column is not None])
     # Other numbers under such names are no scores; where they do not sum to 1, a class may be missing among them.
-    whole = np.abs(table.sum(axis=1) - 1) <= sum_tolerance(len(found))
-    return found if len(table) and bool((table >= 0).all() and whole.all()) else []
+    return found if _are_probabilities([values(name) for name in found]) else []
+
+
+def scores_with_unmet_classes(
+    names: Sequence[Any], labels: Sequence[Label], values: Callable[[Any], NDArray[np.float64] | None]
+) -> list[Any]:
+    """The columns that are probabilities of all classes only with those of classes that no case has.
+
+    >>> columns = {"cat": np.array([0.7, 0.2]), "dog": np.array([0.2, 0.7]), "fox": np.array([0.1, 0.1])}
+    >>> scores_with_unmet_classes(["cat", "dog", "fox"], ["cat", "dog"], columns.get)
+    ['cat', 'dog', 'fox']
+    """
+    numbers = {name: column for name in names if (column := values(name)) is not None}
+    texts = {_folded(str(name)) for name in numbers}
+    named = bool(labels) and all(_folded(str(label)) in texts for label in labels)
+    return list(numbers) if named and len(numbers) > len(labels) and _are_probabilities(list(numbers.values())) else []
+
+
+def _are_probabilities(columns: Sequence[NDArray[np.float64] | None]) -> bool:
+    """Whether columns of numbers are the probabilities of all classes: none is below 0, and each row sums to 1."""
+    table = np.column_stack([column for column in columns if column is not None]) if columns else np.empty((0, 0))
+    if table.shape[1] < len(columns) or not len(table):
+        return False
+    whole = np.abs(table.sum(axis=1) - 1) <= sum_tolerance(len(columns))
+    return bool((table >= 0).all() and whole.all())
 
 
 def _folded(name: str) -> str:

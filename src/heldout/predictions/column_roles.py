@@ -115,6 +115,41 @@ def check_column(name: Any, columns: Sequence[Any], source: str) -> Any:
     )
 
 
+def parts_of(name: str, columns: Sequence[Any]) -> list[str]:
+    """The columns name_0, name_1, … that an array of several was made into; none where there is a column of that name.
+
+    >>> parts_of("p", ["p_0", "p_1", "q"]), parts_of("q", ["p_0", "p_1", "q"])
+    (['p_0', 'p_1'], [])
+    """
+    parts = [f"{name}_{index}" for index in range(len(columns))]
+    number = next((index for index, part in enumerate(parts) if part not in columns), len(parts))
+    return parts[:number] if number > 1 and name not in columns else []
+
+
+def uses(role: str, column: Any) -> tuple[str, str]:
+    """What would use a column for a role, on the command line and in Python."""
+    return f"--{role} {column} would use it", f"{role}={column!r} would use it"
+
+
+# What makes the scores of classes usable that no case has.
+UNMET = "name every class with --labels "
+
+
+def describe_unmet(names: Sequence[Any]) -> str:
+    """Why columns that are probabilities of all classes only together with those of others were not used."""
+    what = f"the columns {listing(names)} look like scores of classes, of which no case has some"
+    return f"{what}, and were not used; {UNMET}{','.join(map(str, names))}"
+
+
+def describe_unused(names: Sequence[Any], rows: int, first: str) -> str:
+    """Why guessed scores were not used: in so many rows one is missing or not finite, in `first` before others."""
+    what = "1 row has one" if rows == 1 else f"{rows:,} rows have some"
+    return (
+        f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
+        f"{'' if rows == 1 else 'first '}{first}"
+    )
+
+
 def _folded(column: Any) -> str:
     return re.sub(r"[\s._-]+", "_", str(column).strip().casefold()).strip("_")
 

@@ -30,11 +30,19 @@ USUAL = (
     ("off", "on"),
 )
 WORDS = {"true": "1", "false": "0"}
-# What programs write for a missing value when they must write text.
 # A whole number, however it is written, and what stands before one.
 WHOLE = re.compile(r"^\+?(-?\d+)(\.0*)?$")
 SIGNS = ("+", "-")
-ABSENT = frozenset({"", "?", "NA", "N/A", "NULL", "NaN", "None", "nan", "null", "<NA>"})
+# Zeros before a whole number, and midnight behind a date.
+LEADING = re.compile(r"^0+(?=\d+$)")
+MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[t ]00:00(:00(\.0+)?)?z?$")
+# What programs and people write for a missing value when they must write text; "none" may well be a class.
+ABSENT = frozenset(
+    {
+        "", "?", "-", "--", ".", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NULL", "Null", "null", "#NULL!",
+        "NaN", "nan", "NAN", "NaT", "None", "NIL", "nil", "missing", "Missing", "MISSING",
+    }
+)  # fmt: skip
 
 
 def usual_positive(labels: Sequence[Label]) -> Label | None:
@@ -216,7 +224,10 @@ def suspicions(labels: Sequence[Label]) -> list[str]:
     if len(pairs) > 3:
         notes.append(f"{len(pairs) - 3:,} more pairs of labels look alike but count as two classes each")
     notes += [
-        f"the label {label!r} looks like a missing value but counts as a class" for label in texts if label in ABSENT
+        f"the label {label!r} looks like a missing value but counts as a class"
+        for label in texts
+        # Beside + a minus is a class.
+        if label.strip() in ABSENT and not (label.strip() == "-" and "+" in texts)
     ]
     return notes
 
@@ -241,12 +252,13 @@ def _told_apart(first: str, second: str) -> tuple[str, str]:
 def look_alike(labels: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of labels that a reader would take for the same.
 
-    They differ only in case, white space, invisible characters, the way accents are stored, or as 1 and 1.0 do.
+    They differ only in case, white space, invisible characters, the way accents are stored, as 1, 001 and 1.0 do, or in
+    the midnight of a date.
 
     >>> look_alike(["Spam", "ham", "spam "])
     [('Spam', 'spam ')]
     """
-    keys = [_canonical(" ".join(_seen(label).split())) for label in labels]
+    keys = [_plain(_canonical(" ".join(_seen(label).split()))) for label in labels]
     if len(set(keys)) == len(keys):
         return []
     seen: dict[str, str] = {}
@@ -256,6 +268,13 @@ def look_alike(labels: Sequence[str]) -> list[tuple[str, str]]:
             pairs.append((seen[key], label))
         seen.setdefault(key, label)
     return pairs
+
+
+def _plain(text: str) -> str:
+    """A text without the zeros before a number, and a date without its midnight."""
+    if not text[:1].isdigit():
+        return text
+    return MIDNIGHT.sub(r"\1", text) if len(text) > 10 else LEADING.sub("", text)
 
 
 def _seen(text: str) -> str:

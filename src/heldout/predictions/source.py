@@ -27,17 +27,23 @@ from heldout.predictions.case_values import (
     raw_scores,
     score_columns,
     scores_named_as_classes,
+    scores_with_unmet_classes,
     weighted_rows,
     weights,
 )
 from heldout.predictions.column_roles import (
+    UNMET,
     USUAL_NAMES,
     check_column,
+    describe_unmet,
+    describe_unused,
     group_like,
     guess,
     is_usual,
     may_be_group,
+    parts_of,
     repeated_values,
+    uses,
 )
 from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
@@ -107,6 +113,8 @@ class ReadOptions:
     whole: bool = True
     ranked: bool = False
     class_scores: tuple[Any, ...] = ()
+    parted: bool = False
+    unmet: tuple[Any, ...] = ()
 
     def options(self) -> dict[str, Any]:
         """The options that the assembly of the columns takes."""
@@ -173,13 +181,16 @@ class Columns:
         except HeldoutError:
             # It has more than one value per case; nothing was said of what it holds.
             return None
+        pointed: tuple[str, Any] | None = None
         # A few at a time: objects of Python for ten million values would take a gigabyte.
         for start in range(0, len(series), BLOCK):
             some = series[start : start + BLOCK]
             for row, value in enumerate(some.tolist() if isinstance(some, np.ndarray) else some.to_list(), start):
                 if not (is_missing(value) or is_number(value)):
                     return self._where(row), value
-        return None
+                # Among texts that are all numbers, the points of thousands are what may not be told from others.
+                pointed = pointed or ((self._where(row), value) if isinstance(value, str) and "." in value else None)
+        return pointed
 
 
 def gather(
@@ -216,6 +227,7 @@ def gather(
     if isinstance(data, NamedFrame):
         data, name = data.frame, data.name
     if isinstance(data, str | Path):
+        asked = _with_parts(data, asked)
         asked = _with_class_scores(_small_file(data), roles, asked)
         columns: Columns | None = _read_file(data, roles, asked)
     else:
@@ -245,7 +257,7 @@ def gather(
     if given["weight"] is not None:
         given["weight"] = weights(given["weight"])
     divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
-    notes += slice_notes
+    notes = [*notes, *slice_notes]
     return assemble(**given, score=raw, notes=notes, slices=divided, own=own, whole=whole, **asked.options()), Source()
 
 
@@ -324,6 +336,15 @@ def _small_file(path: str | Path) -> Columns | None:
         return None
 
 
+def _with_parts(path: str | Path, asked: ReadOptions) -> ReadOptions:
+    """The same, with the columns of a score that the file holds as an array, one for each class in their order."""
+    if not isinstance(asked.score, str) or str(path) == "-" or not Path(path).is_file():
+        return asked
+    names = column_names(path)
+    parts = parts_of(asked.score, names)
+    return replace(asked, score=parts, parted=True) if parts else asked
+
+
 def _with_class_scores(columns: Columns | None, roles: dict[str, Any], asked: ReadOptions) -> ReadOptions:
     """The same, with the columns that are named exactly as the classes as scores, where no others are named."""
     if columns is None or asked.score is not None or not asked.whole or any(map(may_be_score, columns.names)):
@@ -344,10 +365,12 @@ def _with_class_scores(columns: Columns | None, roles: dict[str, Any], asked: Re
         if not {str(x) for x in (head.tolist() if isinstance(head, np.ndarray) else head.to_list())} <= texts:
             return asked
         labels = asked.labels or encode(columns.values(truths[0]), "truth").classes()
-        found = scores_named_as_classes([x for x in free if x != truths[0]], labels, numbers)
+        others = [x for x in free if x != truths[0]]
+        found = scores_named_as_classes(others, labels, numbers)
+        unmet = [] if found or asked.labels else scores_with_unmet_classes(others, labels, numbers)
     except (HeldoutError, TypeError, ValueError):
         return asked
-    return replace(asked, class_scores=tuple(found))
+    return replace(asked, class_scores=tuple(found), unmet=tuple(unmet))
 
 
 def _read_many_files(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
@@ -448,7 +471,8 @@ def _needs_predicted(free: Sequence[Any], asked: ReadOptions) -> bool:
     """Whether the predicted class must come from a column without another role: not where scores can give it."""
     if asked.threshold is not None:
         return False
-    has_scores = bool(asked.score is not None or asked.class_scores) or any(may_be_score(column) for column in free)
+    given = bool(asked.score is not None or asked.class_scores or asked.unmet)
+    has_scores = given or any(may_be_score(column) for column in free)
     return not has_scores or any(is_usual("predicted", column) for column in free)
 
 
@@ -562,13 +586,8 @@ def named_roles(
 def _not_used(columns: Columns, role: str, column: Any, *, sliced: bool) -> str:
     """That a column that is called like a role was not used for it."""
     what = f"not used as {role}" if sliced else "not used"
-    how = _uses(role, column)[0 if columns.from_file else 1]
+    how = uses(role, column)[0 if columns.from_file else 1]
     return f"the column {column!r} of {columns.name} was {what}; {how}{' so' * sliced}"
-
-
-def _uses(role: str, column: Any) -> tuple[str, str]:
-    """What would use a column for a role, on the command line and in Python."""
-    return f"--{role} {column} would use it", f"{role}={column!r} would use it"
 
 
 def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> ColumnError:
@@ -616,8 +635,11 @@ def _scores(columns: Columns, values: dict[str, Any], wanted: dict[str, Any], as
     names = [check_column(column, columns.names, columns.name) for column in asked.score_names()]
     if names:
         raw = raw_scores({str(column): columns.values(column) for column in names})
+        raw = RawScores(raw.values) if asked.parted else raw
         return FoundScores(raw, tuple(map(str, names)), guessed=asked.score is None)
     free = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
+    if asked.unmet and not free:
+        return FoundScores(note=describe_unmet(asked.unmet))
     return _guessed(columns, values, free, asked) if free else FoundScores()
 
 
@@ -636,15 +658,6 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: R
     if bad.any() and asked.missing != "drop" and not needed:
         return FoundScores(note=describe_unused(names, int(bad.sum()), f"row {int(bad.argmax()) + 1:,}"))
     return FoundScores(raw, tuple(map(str, names)), guessed=True)
-
-
-def describe_unused(names: Sequence[Any], rows: int, first: str) -> str:
-    """Why guessed scores were not used: in so many rows one is missing or not finite, in `first` before others."""
-    what = "1 row has one" if rows == 1 else f"{rows:,} rows have some"
-    return (
-        f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
-        f"{'' if rows == 1 else 'first '}{first}"
-    )
 
 
 def guessed_scores(
@@ -673,7 +686,9 @@ def guessed_scores(
         return names, ""
     why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
     if others and not stray:
-        why = f"{listing(others)} is of a class that no case has; name every class with --labels"
+        why = f"{listing(others)} is of a class that no case has; {UNMET}".rstrip()
+    if not names and len(labels) == 1:
+        why = f"all cases are of the class {labels[0]!r}; {UNMET}and the positive one with --positive"
     if bad and not stray:
         text = text_in(bad[0])
         content = "is no column of numbers" if text is None else f"holds {reprlib.repr(text[1])} in {text[0]}"

@@ -19,18 +19,18 @@ from heldout.evidence.counted import ROLES, Counted
 from heldout.evidence.probabilities import Unfit
 from heldout.files.batches import Batches
 from heldout.predictions.case_values import (
-    CONVERT_TO_NUMBERS,
     LARGEST,
     REPLACE_INFINITIES,
     SMALLEST,
     RawScores,
     Scores,
     check_weight_range,
+    convert_hint,
     may_be_score,
     refuse_weights,
     sum_tolerance,
 )
-from heldout.predictions.column_roles import check_column, is_usual
+from heldout.predictions.column_roles import check_column, describe_unused, is_usual
 from heldout.predictions.label_encoding import encode
 from heldout.predictions.slice_plans import (
     EVERY,
@@ -47,7 +47,6 @@ from heldout.predictions.source import (
     Columns,
     ReadOptions,
     columns_of_roles,
-    describe_unused,
     guessed_scores,
     is_name,
     no_scores,
@@ -150,7 +149,7 @@ def check_numbers(batches: Batches, roles: StreamRoles) -> None:
         called = roles.called.get(name, f"weight (column {name!r})")
         text = batches.text_in(name)
         content = f"{text[0]} holds {text[1]!r}" if text else f"It holds {kind}"
-        raise ValuesError(f"{called} must be numbers. {content}.", hint=CONVERT_TO_NUMBERS)
+        raise ValuesError(f"{called} must be numbers. {content}.", hint=convert_hint(*(text or ())[1:]))
 
 
 def present(batches: Batches, roles: StreamRoles) -> pl.Expr:
