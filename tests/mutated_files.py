@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,8 @@ def write_table(name: str) -> bytes:
     elif name == "json":
         table.write_json(buffer)
     elif name == "npz":
-        np.savez_compressed(buffer, **{column: table[column].fill_null("").to_numpy() for column in table.columns[:4]})
+        columns: dict[str, Any] = {name: table[name].fill_null("").to_numpy() for name in table.columns[:4]}
+        np.savez_compressed(buffer, **columns)
     elif name == "arff":
         rows = "\n".join(f"{truth},{predicted},{score}" for truth, predicted, score, *_ in table.iter_rows())
         header = "@attribute truth {no,yes}\n@attribute predicted {no,yes}\n@attribute p_yes numeric\n"
@@ -90,11 +92,7 @@ def kinds_of_files(folder: Path) -> dict[str, tuple[str, bytes, Reader]]:
         ending = form.endings[0]
         kinds[form.name] = (f"table{ending}", write_table(written.get(ending, "csv")), evaluate)
     for engine in ("stream", "polars", "duckdb"):
-        kinds[f"parquet by {engine}"] = (
-            "table.parquet",
-            write_table("parquet"),
-            lambda path, by=engine: evaluate(path, engine=by),
-        )
+        kinds[f"parquet by {engine}"] = ("table.parquet", write_table("parquet"), partial(evaluate, engine=engine))
     kinds["csv by stream"] = ("table.csv", write_table("csv"), lambda path: evaluate(path, engine="stream"))
     kinds["arrow stream"] = ("stream.arrow", write_table("arrow stream"), evaluate)
     kinds["gzip"] = ("table.csv.gz", gzip.compress(write_table("csv"), mtime=0), evaluate)

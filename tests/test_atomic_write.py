@@ -13,6 +13,7 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -262,10 +263,10 @@ READ = {"requirements", "baseline", "answers", "file", "files"}
 
 
 def test_every_command_that_writes_is_among_them():
-    commands = typer.main.get_command(app).commands.items()
+    group: Any = typer.main.get_command(app)
     writes = {
         name: {option for option in command.params if "FILE" in str(option.metavar) and option.name not in READ}
-        for name, command in commands
+        for name, command in group.commands.items()
     }
     assert {words[0] for words in COMMANDS.values()} == {name for name, options in writes.items() if options}
     flags = {flag for options in writes.values() for option in options for flag in option.opts}

@@ -34,5 +34,5 @@ def test_a_curve_has_the_title_the_axes_and_the_references_of_its_kind(kind):
 
 def test_the_help_names_every_curve():
     # Written there, not read: importing the curves would triple the time that `heldout --help` takes to start.
-    names = ", ".join(kind.short_name for kind in list_kinds())
+    names = ", ".join(min((kind.name, *kind.aliases), key=len) for kind in list_kinds())
     assert f": {names}, or a measure" in OPTIONS["charts"].help

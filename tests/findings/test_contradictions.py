@@ -11,7 +11,8 @@ from tests.findings import evaluation_cases, resampled_cases
 
 import heldout
 from heldout.findings.review import RULE_CATALOGUE
-from heldout.report.evaluation import claims_of_verdict, sentences
+from heldout.findings.rules_imbalance import gain_over_commonest
+from heldout.report.evaluation import sentences
 from heldout.resampling.learning_curve import LearningCurve
 from heldout.resampling.power_law import fit_power_law
 from heldout.results.evaluation import Evaluation
@@ -21,6 +22,12 @@ from heldout.review import QUESTIONS, find_contradictions
 EVALUATED = [*evaluation_cases.CASES]
 RESAMPLED = [code for code in resampled_cases.CASES if RULE_CATALOGUE[code].about != "comparison"]
 SIZES = (20, 40, 80, 160, 320)
+
+
+def claims_of_verdict(evaluation: Evaluation) -> tuple[str, ...]:
+    """What the verdict claims, of the answers to questions that findings answer too."""
+    found = gain_over_commonest(evaluation.confusion, evaluation.level, evaluation.independent)
+    return () if found is None or not found.claim else (found.claim,)
 
 
 def claims_of(result) -> list[str]:

@@ -71,9 +71,9 @@ def test_calibration_bins(cases, bins):
     observed, predicted = calibration_curve(truth, p, n_bins=bins)
     seen = tally(p, truth, bins=bins).reliability
     met = seen.cases > 0
-    assert seen.mean_observed[met] == close(observed)
-    assert seen.mean_predicted[met] == close(predicted)
-    assert np.isnan(seen.mean_predicted[~met]).all()
+    assert seen.observed[met] / seen.weight[met] == close(observed)
+    assert seen.predicted[met] / seen.weight[met] == close(predicted)
+    assert not seen.weight[~met].any()
 
 
 @given(many_classes())

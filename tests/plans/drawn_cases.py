@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from heldout.plans import Cases
+from heldout.plans import Cases, Splits
 
 LABELS = ("a", "b", "c")
 
@@ -30,3 +30,8 @@ def cases(draw: Any, *, fewest: int = 5, most: int = 25, grouped: bool = False) 
 def pairs(splits: Any) -> list[tuple[list[int], list[int]]]:
     """The training and test rows of every split, as lists."""
     return [(train.tolist(), test.tolist()) for train, test in splits]
+
+
+def is_partition(splits: Splits) -> bool:
+    """Whether every row is tested exactly once, by a model that was trained on all the others."""
+    return splits.train_rows is None and bool((splits.times_tested == 1).all())

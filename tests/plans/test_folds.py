@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.plans.drawn_cases import cases, pairs
+from tests.plans.drawn_cases import cases, is_partition, pairs
 
 from heldout import plans
 from heldout.plans import Cases
@@ -92,7 +92,7 @@ def test_leave_one_out_keeps_no_training_rows():
     splits = plans.leave_one_out().splits(Cases(np.arange(100_000) % 2, (0, 1)))
     assert splits.train_rows is None
     assert len(splits) == 100_000
-    assert splits.is_partition
+    assert is_partition(splits)
     assert splits.train(7).tolist()[:9] == [0, 1, 2, 3, 4, 5, 6, 8, 9]
     assert splits.label(2) == "fold 3"
 
@@ -104,7 +104,7 @@ def test_leaving_p_out():
     assert (splits.times_tested == 4).all()
     assert splits.label(6) == "split 7"
     assert pairs(plans.leave_p_out(1).splits(drawn)) == pairs(plans.leave_one_out().splits(drawn))
-    assert plans.leave_p_out(1).splits(drawn).is_partition
+    assert is_partition(plans.leave_p_out(1).splits(drawn))
 
 
 @given(st.integers(1, 6), st.integers(0, 4), st.integers(20, 60))
@@ -126,7 +126,7 @@ def test_a_fold_column():
     assert plan.text == "column site"
     assert plan.names == (9, 10, 11)
     assert [test.tolist() for _, test in splits] == [[1, 3], [0, 2], [4]]
-    assert splits.is_partition
+    assert is_partition(splits)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold
-from tests.plans.drawn_cases import cases
+from tests.plans.drawn_cases import cases, is_partition
 
 from heldout import plans
 from heldout.errors import OptionError
@@ -47,7 +47,7 @@ def test_grouped_folds_are_a_partition_without_empty_folds(drawn, k, stratified,
     splits = plans.kfold(k, stratified=stratified and k < 6).splits(drawn, seed)
     assert len(splits) == k
     assert (splits.sizes > 0).all()
-    assert splits.is_partition
+    assert is_partition(splits)
 
 
 def test_another_seed_makes_other_folds_of_groups():

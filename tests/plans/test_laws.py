@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plans.drawn_cases import cases, pairs
+from tests.plans.drawn_cases import cases, is_partition, pairs
 
 from heldout import plans
 from heldout.intervals.dependence import FOLD_TARGET
@@ -78,7 +78,7 @@ def test_every_repetition_of_a_partition_tests_every_row_once(plan, drawn, seed)
     for repeat in set(splits.repeat.tolist()):
         tested = np.concatenate([splits.test(i) for i in np.flatnonzero(splits.repeat == repeat)])
         assert sorted(tested.tolist()) == list(range(drawn.n))
-    assert splits.is_partition == (getattr(plan, "repeats", 1) == 1)
+    assert is_partition(splits) == (getattr(plan, "repeats", 1) == 1)
     # Folds differ in size by one row at most.
     if plan.kind != "leave-one-out":
         assert np.ptp(splits.sizes) <= 1

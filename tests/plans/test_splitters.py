@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn import model_selection as ms
-from tests.plans.drawn_cases import pairs
+from tests.plans.drawn_cases import is_partition, pairs
 
 from heldout import plans
 from heldout.errors import OptionError
@@ -103,7 +103,7 @@ def test_repetitions_are_recognised():
     assert repeated.fold.tolist() == [0, 1, 2, 0, 1, 2]
     assert plans.given(ms.TimeSeriesSplit(3)).splits(CASES).repeat.tolist() == [0, 0, 0]
     assert plans.given(ms.ShuffleSplit(4, test_size=0.5, random_state=0)).splits(CASES).repeat.tolist() == [0, 1, 2, 3]
-    assert plans.given(ms.KFold(5)).splits(CASES).is_partition
+    assert is_partition(plans.given(ms.KFold(5)).splits(CASES))
     # The last two test every row once, but the first does not.
     uneven = plans.given([([1], [0]), ([1], [0]), ([0], [1])]).splits(Cases(np.array([0, 1]), ("a", "b")))
     assert uneven.repeat.tolist() == [0, 1, 2]

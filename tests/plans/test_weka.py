@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.oracles.figures import WEKA, WEKA_RUNS
+from tests.plans.drawn_cases import is_partition
 
 from heldout import plans
 from heldout.files import read_table
@@ -32,7 +33,7 @@ def test_folds_are_wekas_row_by_row(run):
     assert splits.test_rows.tolist() == [int(row["row"]) for row in rows]
     assert splits.split_of.tolist() == [int(row["fold"]) for row in rows]
     assert [cases.labels[code] for code in cases.truth[splits.test_rows]] == [row["actual"] for row in rows]
-    assert splits.is_partition
+    assert is_partition(splits)
 
 
 def test_java_documents_these_numbers():

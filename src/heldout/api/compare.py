@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from heldout.api.contestants import (
     ContestantOptions,
@@ -22,6 +22,7 @@ from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.learner_ranks import LearnerRanks
+from heldout.comparisons.pair_test import MarginKind
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
 from heldout.comparisons.split_results import (
@@ -41,8 +42,6 @@ from heldout.measures.catalogue import name_measures, read_quantity
 from heldout.measures.declare import Measure
 from heldout.result import keeps_backend
 from heldout.results.validation import Validations
-
-MarginKind = Literal["non-inferiority", "equivalence"]
 
 
 @keeps_backend

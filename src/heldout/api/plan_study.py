@@ -11,7 +11,7 @@ import numpy as np
 
 from heldout.api.options import PlanArguments, takes
 from heldout.arguments import check_level, check_share, check_whole, listing
-from heldout.comparisons.pair_test import KINDS, Kind, check_margin, interval_level
+from heldout.comparisons.pair_test import KINDS, MarginKind, check_margin, interval_level
 from heldout.errors import OptionError
 from heldout.gates.judging import check_gate_level
 from heldout.measures.catalogue import read_quantity
@@ -47,7 +47,7 @@ OF_PAIRS = ("discordance", "correlation", "paired")
 def plan_study(
     what: str = "accuracy",
     *,
-    margin_kind: Kind = "non-inferiority",
+    margin_kind: MarginKind = "non-inferiority",
     paired: bool = True,
     **options: Unpack[PlanArguments],
 ) -> StudyPlan:

@@ -25,7 +25,7 @@ from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
 from heldout.predictions.positive_class import choose_positive
 from heldout.resampling.nested_cv import NestedCV, check_nested, fit_nested, nested_note
-from heldout.resampling.run import cases_of_problem, run
+from heldout.resampling.run import OnError, cases_of_problem, run
 from heldout.resampling.run_evidence import count_every_case_once, count_training, mix_632
 from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
@@ -64,9 +64,6 @@ def _check_method(settings: Settings, estimator: Estimator, quantity: Quantity, 
         estimator.classes(quantity.bound, method.name)
     else:
         estimator.ask(quantity, method.name)
-
-
-OnError = Literal["raise", "record"]
 
 
 @takes_synonyms

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.api.validate import OnError, validate
+from heldout.api.validate import validate
 from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.arrays import Codes
 from heldout.cards.card import Card
@@ -45,6 +45,7 @@ from heldout.predictions.label_encoding import as_label
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.source import Source
 from heldout.resampling.outcome import Run
+from heldout.resampling.run import OnError
 from heldout.resampling.run_evidence import collect_predictions, find_dependence
 from heldout.resampling.split_task import Classes, capture_warnings, predict_classes, predict_scores
 from heldout.resampling.tuning import InnerSplits, add_search

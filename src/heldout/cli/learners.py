@@ -140,9 +140,6 @@ def _value(text: str) -> Any:
         return text
 
 
-SPACINGS = ("geometric", "arithmetic")
-
-
 @takes_flags(
     "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "ignore"
 )
@@ -255,6 +252,8 @@ def read_sizes(text: str) -> Any:
     >>> read_sizes("geometric"), read_sizes("50, 100"), read_sizes("0.5,1.0")
     ('geometric', [50, 100], [0.5, 1.0])
     """
+    from heldout.resampling.learning_curve import SPACINGS
+
     folded = text.strip().casefold()
     if folded in SPACINGS:
         return folded
@@ -262,7 +261,7 @@ def read_sizes(text: str) -> Any:
         return [float(part) if "." in part else int(part) for part in text.split(",")]
     except ValueError:
         raise OptionError(
-            f"--sizes must be geometric, arithmetic or numbers separated by commas. Got {text!r}.",
+            f"--sizes must be {', '.join(SPACINGS)} or numbers separated by commas. Got {text!r}.",
             hint="for example --sizes 50,100,200.",
         ) from None
 

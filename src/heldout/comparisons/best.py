@@ -26,7 +26,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
-from heldout.measures.quantity import Quantity
+from heldout.measures.quantity import Quantity, name_quantity
 from heldout.result import Result, make_row
 from heldout.results.difference import PairTest
 
@@ -144,9 +144,7 @@ class BestBy:
     @property
     def name(self) -> str:
         """The measure as a person would ask for it."""
-        if self.class_ is not None:
-            return f"{self.measure}[{self.class_}]"
-        return f"{self.average} {self.measure}" if self.average else self.measure
+        return name_quantity(self.measure, self.class_, self.average)
 
     @property
     def may_be_best(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from heldout.evidence import Label
 from heldout.files.ledger import EarlierUses
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
+from heldout.measures.quantity import name_quantity
 from heldout.predictions.positive_class import fitted
 from heldout.result import Result, make_row
 from heldout.results.difference import PairTest
@@ -100,9 +101,7 @@ class Pair:
     @property
     def name(self) -> str:
         """The measure as a person would ask for it."""
-        if self.class_ is not None:
-            return f"{self.measure}[{self.class_}]"
-        return f"{self.average} {self.measure}" if self.average else self.measure
+        return name_quantity(self.measure, self.class_, self.average)
 
     def row(self) -> dict[str, Any]:
         """One flat row."""

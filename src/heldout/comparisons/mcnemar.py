@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.comparisons.pair_test import OmnibusTest, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.score_limits import paired_difference_limits
+from heldout.measures.declare import NO_CASES
 from heldout.results.difference import PairTest
 
 MID_P = register_procedure(
@@ -47,7 +48,6 @@ CORRECTED = register_procedure(
 )
 TESTS = (MID_P.name, EXACT.name, CHI_SQUARE.name, CORRECTED.name)
 EFFECT = "odds ratio of the cases that only one gets right"
-NO_CASES = "there are no cases"
 NONE_APART = "no case is right by one and wrong by the other"
 
 

@@ -108,8 +108,9 @@ def find_procedure(name: str, setting: Setting) -> Procedure:
     return procedure
 
 
+# Said where no case tells the two apart.
+SAME_ANSWERS = "the two give the same prediction for every case"
 # How large a difference is, whatever the number of cases: in standard deviations of one case.
-
 PER_CASE = "difference in standard deviations of one case"
 
 
@@ -151,7 +152,7 @@ def two_sided(statistic: float, df: float) -> float:
 
 # A margin: what a comparison says of non-inferiority or equivalence.
 
-Kind = Literal["non-inferiority", "equivalence"]
+MarginKind = Literal["non-inferiority", "equivalence"]
 MarginOutcome = Literal["shown", "not shown", "refuted"]
 
 
@@ -162,7 +163,7 @@ class Margin:
     `low` and `high` are the limits that decide, at a level whose one-sided error is that of the level asked for.
     """
 
-    kind: Kind
+    kind: MarginKind
     margin: float
     low: float
     high: float
@@ -259,7 +260,7 @@ def _as_large(difference: float, swapped: Floats, hair: float) -> int:
 # within the margin: Schuirmann (1987), Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
 
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[MarginKind, ...] = get_args(MarginKind)
 
 
 def interval_level(level: float = 0.95) -> float:
@@ -343,7 +344,7 @@ def judge_margin(
     return Margin(wanted, size, tested.low, tested.high, tested.level, outcome, verdict, p)
 
 
-def _kind(kind: str) -> Kind:
+def _kind(kind: str) -> MarginKind:
     key = method_key(kind)
     for known in KINDS:
         if key in (known, known.replace("-", "")):
@@ -363,7 +364,7 @@ def _one_sided(distance: float, reach: float, level: float) -> float:
 
 
 def _verdict(
-    tested: PairTest, margin: float, kind: Kind, outcome: MarginOutcome, p: float, names: tuple[str, str]
+    tested: PairTest, margin: float, kind: MarginKind, outcome: MarginOutcome, p: float, names: tuple[str, str]
 ) -> str:
     a, b = names
     bounded = max(abs(tested.low), abs(tested.high)) <= 1

@@ -24,6 +24,7 @@ from heldout.comparisons.mcnemar import EFFECT, MID_P, TESTS, mcnemar, mcnemar_p
 from heldout.comparisons.pair_test import (
     PER_CASE,
     ROUNDING,
+    SAME_ANSWERS,
     find_procedure,
     per_case,
     permutation_note,
@@ -42,7 +43,6 @@ from heldout.intervals.score_limits import paired_difference_limits
 from heldout.measures.quantity import Quantity
 from heldout.results.difference import PairTest
 
-SAME_ANSWERS = "the two give the same prediction for every case"
 ALIKE = "every case that counts differs in the same way, so the standard error is zero and says nothing"
 # With 4 cases to a class the macro F1 of two equal classifiers was told apart .10 to .17 of the time, with 10 cases to
 # a class .06 to .08; a permutation keeps its level whatever the sizes.

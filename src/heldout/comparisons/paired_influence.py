@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from heldout.arguments import method_key
 from heldout.arrays import Codes, Floats
 from heldout.comparisons.best import JointValues
-from heldout.comparisons.pair_test import PER_CASE, ROUNDING, per_case, register_procedure, two_sided
+from heldout.comparisons.pair_test import PER_CASE, ROUNDING, SAME_ANSWERS, per_case, register_procedure, two_sided
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
@@ -38,7 +38,6 @@ INFLUENCE_T = register_procedure(
     "Cases with groups or weights: t of the influences on the difference, summed by group; default for counts there.",
     "Liang & Zeger (1986); MacKinnon, Nielsen & Webb (2023); Imbens & Kolesár (2016)",
 )
-SAME_ANSWERS = "the two give the same prediction for every case"
 NO_SPREAD = "no group or case moves the difference, so the interval is what Wilson's allows for changes not yet seen"
 ONE_UNIT = "One case or group has no variance, so there is no test."
 

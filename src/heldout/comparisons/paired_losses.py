@@ -25,7 +25,7 @@ from heldout.evidence.probabilities import sums_by
 from heldout.intervals.group_leverage import even_pulls, group_spread
 from heldout.intervals.losses import ALIKE, hall
 from heldout.intervals.quantiles import t_value, z_value
-from heldout.measures.probability import NO_CASES
+from heldout.measures.declare import NO_CASES
 from heldout.measures.quantity import Bound
 from heldout.results.difference import PairTest
 

@@ -19,7 +19,7 @@ from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.intervals.quantiles import t_value
 from heldout.intervals.score_limits import many_cost_limits
-from heldout.measures.counts import NO_CASES
+from heldout.measures.declare import NO_CASES
 
 THRESHOLD = Scale("threshold", "Threshold probability")
 NET = Scale("net_benefit", "Net benefit (true positives per case)", None, None)

@@ -77,11 +77,6 @@ class CurveKind:
     needs_probabilities: bool = False
     per_score: bool = False
 
-    @property
-    def short_name(self) -> str:
-        """The name that the help uses: the shortest."""
-        return min((self.name, *self.aliases), key=len)
-
     def compute(self, evidence: Any, settings: Mapping[str, Any], **options: Any) -> Curve:
         """The curve of this evidence; `settings` that this kind does not know are left out."""
         known = signature(self.function).parameters

@@ -22,7 +22,7 @@ from heldout.intervals.calibration import curve_root
 from heldout.intervals.proportion import wilson, wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.calibration_curve import CalibrationCurve, smooth_calibration
-from heldout.measures.counts import NO_CASES
+from heldout.measures.declare import NO_CASES
 
 PREDICTED = Scale("mean_probability", "Mean predicted probability of the bin")
 OBSERVED = Scale("observed_rate", "Observed share of positives")

@@ -11,6 +11,7 @@ from heldout.arrays import Floats, Integers
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.losses import LOSSES, CaseProbabilities, least_probability
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
+from heldout.evidence.probability_bins import MOST_BINS
 from heldout.predictions.case_values import sum_tolerance
 
 # A probability this near to an edge, in widths of a bin, is compared with the edge itself: multiplying rounds.
@@ -162,7 +163,6 @@ BLOCK = 1 << 13
 LONG_BLOCK = 1 << 17
 # Numbers in one block of a table with a column per class.
 CLASS_BLOCK = 1 << 16
-MOST_BINS = 10_000
 
 
 def tally(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import Label, listing
+from heldout.arrays import make_objects
 from heldout.errors import MatrixError
 
 
@@ -100,7 +101,7 @@ def key_array(values: Sequence[Any]) -> NDArray[Any]:
         lengths = [len(value) for value in values]
         return np.array(values, dtype=object if _wasteful(max(lengths), len(values), sum(lengths)) else np.str_)
     kinds = {isinstance(value, str) for value in values}
-    return np.array(values) if len(kinds) < 2 else _objects(values)
+    return np.array(values) if len(kinds) < 2 else make_objects(values)
 
 
 def join_keys(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -112,12 +113,12 @@ def join_keys(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.i
     values = [key for part in parts for key in part.tolist()]
     if all(type(key) is str for key in values):
         # In their order, as they are where all have one width, so that it does not matter which part comes first.
-        keys, code = np.unique(_objects(values), return_inverse=True)
+        keys, code = np.unique(make_objects(values), return_inverse=True)
         return key_array(keys.tolist()), code
     index_of: dict[Any, int] = {}
     typed_keys = [(type(key) is str, key) for key in values]
     code = np.array([index_of.setdefault(key, len(index_of)) for key in typed_keys], dtype=np.int64)
-    return _objects([key for _, key in index_of]), code
+    return make_objects([key for _, key in index_of]), code
 
 
 def _wasteful(longest: int, number: int, letters: int) -> bool:
@@ -131,9 +132,3 @@ def _too_wide(parts: Sequence[NDArray[Any]]) -> bool:
     widths = [part.dtype.itemsize // 4 for part in parts]
     apart = sum(width * len(part) for width, part in zip(widths, parts, strict=True))
     return _wasteful(max(widths), sum(map(len, parts)), apart)
-
-
-def _objects(values: Sequence[Any]) -> NDArray[Any]:
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects

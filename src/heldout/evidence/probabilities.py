@@ -105,16 +105,6 @@ class Reliability:
         """The sum of wp in each bin."""
         return self.observed - self.gap
 
-    @property
-    def mean_predicted(self) -> Floats:
-        """The mean probability of each bin, nan in an empty one."""
-        return _ratio(self.predicted, self.weight)
-
-    @property
-    def mean_observed(self) -> Floats:
-        """The share of each bin that came true, nan in an empty one."""
-        return _ratio(self.observed, self.weight)
-
     def __add__(self, other: object) -> Reliability:
         if not isinstance(other, Reliability):
             return NotImplemented
@@ -277,10 +267,6 @@ class Probabilities:
             None if self.rank_squares is None or other.rank_squares is None else self.rank_squares + other.rank_squares,
             groups,
         )
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
 
 
 @dataclass(frozen=True, slots=True)

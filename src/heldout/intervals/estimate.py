@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.evidence import Label
+from heldout.measures.quantity import name_quantity
 from heldout.result import Result
 from heldout.show.blocks import Block, Note, Prose, Style
 from heldout.show.numbers import digits_between, limits, number
@@ -66,9 +67,7 @@ class Estimate(Result):
     @property
     def name(self) -> str:
         """The quantity as a person would ask for it: "macro f1", "recall[spam]"."""
-        if self.class_ is not None:
-            return f"{self.measure}[{self.class_}]"
-        return f"{self.average} {self.measure}" if self.average else self.measure
+        return name_quantity(self.measure, self.class_, self.average)
 
     @property
     def width(self) -> float:

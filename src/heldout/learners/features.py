@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import listing
-from heldout.arrays import Codes, Floats
+from heldout.arrays import Codes, Floats, make_objects
 from heldout.errors import ColumnError, HeldoutError, ValuesError, first_line
 from heldout.files import read_table
 from heldout.files.arff import read_header
@@ -312,7 +312,7 @@ def read_column(values: Any, name: str) -> FeatureColumn:
         kind = _kind_of_series(column)
         values = column.to_native()
     if kind == "objects":
-        objects = column if isinstance(column, np.ndarray) else _make_objects(column.to_list())
+        objects = column if isinstance(column, np.ndarray) else make_objects(column.to_list())
         kind, values = _kind_of_objects(objects), objects
     if kind == "numbers":
         return _mark_empty(FeatureColumn(name, weights(values, name)))
@@ -376,12 +376,6 @@ def _kind_of_objects(objects: NDArray[Any]) -> str:
     if isinstance(strange, list | tuple | dict | set | np.ndarray):
         return f"it holds values of type {type(strange).__name__}"
     return "text"
-
-
-def _make_objects(values: list[Any]) -> NDArray[Any]:
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects
 
 
 def _encode_column(values: Any, name: str, kind: str) -> FeatureColumn:

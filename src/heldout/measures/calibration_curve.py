@@ -15,6 +15,7 @@ import numpy as np
 from heldout.arrays import Floats
 from heldout.evidence.probability_bins import RankedBins, bin_edges, bin_ranking
 from heldout.evidence.ranking import Ranking
+from heldout.measures.declare import NO_CASES
 from heldout.measures.recalibration import NOT_PROBABILITIES, logit, recalibrate
 
 # Edges of the cells that cases are put into before smoothing: quantiles, and even ones for where few cases are.
@@ -23,8 +24,6 @@ QUANTILE_CELLS, EVEN_CELLS = 40, 20
 REACH, WIDEST = 1.3, 0.9
 # Probabilities nearer to 0 or 1 are told apart by their order only: their logits would be far out.
 NEAREST = 1e-4
-
-NO_CASES = "there are no cases"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
+from heldout.measures.declare import NO_CASES, UNBOUNDED, Headline, Measure, measure
 
 FAWCETT = "Fawcett (2006), An introduction to ROC analysis"
 POWERS = "Powers (2011), Evaluation: from precision, recall and F-measure to ROC, informedness, markedness"
@@ -16,7 +16,6 @@ NO_POSITIVES = "there are no actual positives"
 NO_NEGATIVES = "there are no actual negatives"
 NO_PREDICTED = "nothing was predicted positive"
 ALL_PREDICTED = "nothing was predicted negative"
-NO_CASES = "there are no cases"
 
 
 @measure(

@@ -33,6 +33,8 @@ Binned = Literal["orders", "edges"]
 # Scholz (2010). What is the best of all thresholds, a part of a curve, or depends on the share of positives is biased
 # in small folds, and made once from the cases ranked within their folds ("ranks").
 OverFolds = Literal["pooled", "mean", "ranks"]
+# Why most measures are undefined where they are.
+NO_CASES = "there are no cases"
 Formula = Callable[..., tuple[Any, Any]]
 
 # What the parameters of measures may be, by their names: the least, the largest, and whether the least is allowed.

@@ -10,7 +10,7 @@ from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.ranking import Ranking
 from heldout.measures.calibration_curve import smooth_calibration, weighted_quantile
-from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
+from heldout.measures.declare import NO_CASES, UNBOUNDED, Headline, Measure, measure
 from heldout.measures.recalibration import ONE_CLASS, LogisticFit, recalibrate
 
 GOOD = "Good (1952), Rational decisions"
@@ -27,7 +27,6 @@ SPHERICAL = (
 AUSTIN = "Austin & Steyerberg (2019), The integrated calibration index (ICI) and related metrics"
 RUSSAKOVSKY = "Russakovsky et al. (2015), ImageNet large scale visual recognition challenge"
 
-NO_CASES = "there are no cases"
 NOT_SUMMED = "there are no cases, or they were counted by a version that did not know this score"
 NO_BINS = "there are no cases in bins"
 NOT_BINARY = "there are no cases in bins, or there is more than one probability per case"

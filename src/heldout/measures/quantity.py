@@ -313,6 +313,17 @@ def lack_costs(asked: str, hint: str) -> OptionError:
     return OptionError(f"{asked} needs costs, and none were given.", hint=hint)
 
 
+def name_quantity(measure: str, class_: Label | None, average: str | None) -> str:
+    """A quantity as a person would ask for it.
+
+    >>> name_quantity("recall", "spam", None), name_quantity("f1", None, "macro"), name_quantity("mcc", None, None)
+    ('recall[spam]', 'macro f1', 'mcc')
+    """
+    if class_ is not None:
+        return f"{measure}[{class_}]"
+    return f"{average} {measure}" if average else measure
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """What is asked for: a measure of one class, an average, or (neither) of the whole table."""

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.measures.declare import UNBOUNDED, Headline, Measure, measure
+from heldout.measures.declare import NO_CASES, UNBOUNDED, Headline, Measure, measure
 
 COHEN = "Cohen (1960), A coefficient of agreement for nominal scales"
 COHEN_WEIGHTED = "Cohen (1968), Weighted kappa"
 MITCHELL = "Mitchell (1997), Machine Learning, ch. 5"
 ELKAN = "Elkan (2001), The foundations of cost-sensitive learning"
 
-NO_CASES = "there are no cases"
 ONE_CLASS = "truth and prediction hold one and the same class only"
 
 

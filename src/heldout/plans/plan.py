@@ -169,11 +169,6 @@ class Splits:
         return np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
 
     @property
-    def is_partition(self) -> bool:
-        """Whether every row is tested exactly once, by a model that was trained on all the others."""
-        return self.train_rows is None and bool((self.times_tested == 1).all())
-
-    @property
     def overlapping(self) -> bool:
         """Whether some split tests rows that it trained on."""
         return self.shared_rows > 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import make_objects
 from heldout.errors import LabelError, ValuesError
 
 ONE_PER_CASE = "pass one value per case, in order, such as [0, 1, 1]."
@@ -56,10 +57,7 @@ def array_of(values: list[Any] | tuple[Any, ...] | range) -> NDArray[Any]:
         # Whole numbers that fit no integer type come back as floats, which would round them together.
         if kinds != {int} or array.dtype.kind in "iu":
             return array
-    # np.asarray would turn [1, "a"] into text in silence.
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return make_objects(values)
 
 
 def one_column(array: NDArray[Any], name: str) -> NDArray[Any]:

@@ -547,12 +547,6 @@ def sentences(evaluation: Evaluation) -> list[str]:
     return [sentence for sentence in parts if sentence]
 
 
-def claims_of_verdict(evaluation: Evaluation) -> tuple[str, ...]:
-    """What the verdict claims, of the answers to questions that findings answer too."""
-    found = gain_over_commonest(evaluation.confusion, evaluation.level, evaluation.independent)
-    return () if found is None or not found.claim else (found.claim,)
-
-
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
     """Whether it beats always predicting the commonest class, and by how much.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arrays import Codes, Floats
+from heldout.arrays import Codes, Floats, make_objects
 from heldout.engines.lazy.label_pass import SettledLabels, kept
 from heldout.engines.lazy.roles import collected
 from heldout.engines.lazy.sum_tables import (
@@ -164,7 +164,7 @@ class ScoreColumn:
             np.asarray(table.get_column("n").to_numpy()).astype(np.int64),
             np.stack([numbers(name) for name in ("w1", "w2", "w3")]) if settled.weighted else None,
             keyed(groups(table.get_column("group").to_native(), called["group"])) if settled.grouped else None,
-            _objects(table.get_column(keys[0]).to_list()) if keys else None,
+            make_objects(table.get_column(keys[0]).to_list()) if keys else None,
         )
 
     def finest(self, most: int) -> tuple[Met, int]:
@@ -201,12 +201,6 @@ class ScoreColumn:
         single = self.rows.with_columns(nw.when(score == 0).then(nw.lit(0.0)).otherwise(score).alias("bin"))
         counted = single.group_by("bin").agg(nw.len().alias("n")).select(nw.len().alias("n")).collect()
         return int(counted.get_column("n").to_list()[0])
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects
 
 
 def finer(low: Floats, high: Floats, exponent: int, most: int) -> int:
