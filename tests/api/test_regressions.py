@@ -194,7 +194,7 @@ def test_measures_of_ordered_classes_say_in_which_order_they_were_taken():
     asked = heldout.evaluate(truth, answer, measures=["quadratic_kappa"])
     other = heldout.evaluate(truth, truth[::-1])
     gate = heldout.check(by_letters, require="quadratic_kappa > 0.1")
-    for shown in (asked, heldout.compare(by_letters, other, measure="quadratic_kappa"), gate):
+    for shown in (asked, heldout.compare(by_letters, other, measures="quadratic_kappa"), gate):
         assert "lasses in the order high, low, mid" in " ".join(str(shown).split())
     rows = [[float(numbers[x]), number % 3] for number, x in enumerate(truth * 4)]
     found = heldout.validate("knn:1", rows, truth * 4, plan="4-fold", measures=["quadratic_kappa"])

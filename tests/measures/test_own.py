@@ -254,7 +254,7 @@ def test_where_there_are_no_rows_a_function_of_the_cases_is_refused():
         heldout.evaluate(matrix=[[5, 1], [1, 5]])["share_right"]
     first, second = (heldout.evaluate(TRUTH, side) for side in (FIRST, SECOND))
     with pytest.raises(OptionError, match="compared on the same cases in memory"):
-        heldout.compare(first, second, measure="share_right", paired=False)
+        heldout.compare(first, second, measures="share_right", paired=False)
     sliced = heldout.evaluate(TRUTH, FIRST, slices={"half": np.arange(240) % 2})
     with pytest.raises(OptionError, match="has no value in slices"):
         sliced.slices("share_right")

@@ -119,7 +119,7 @@ OTHER_ORDER = pd.Series([1, 2, 3, 1, 2, 3]).iloc[::-1]
         lambda: heldout.check(FRAME, require="accuracy > 0.1", weight=OTHER_ORDER),
         lambda: heldout.check(FRAME, require="accuracy[site=1] > 0.1", slices={"site": OTHER_ORDER}),
         lambda: heldout.compare(FRAME, FRAME, weight=OTHER_ORDER),
-        lambda: heldout.choose_threshold(FRAME, score="score", weight=OTHER_ORDER, maximize="f1"),
+        lambda: heldout.choose_threshold(FRAME, score="score", weight=OTHER_ORDER, by="f1"),
         lambda: heldout.Evidence().update(FRAME, weight=OTHER_ORDER),
     ],
 )

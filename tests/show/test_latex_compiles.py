@@ -51,7 +51,7 @@ def answers() -> dict[str, Result]:
     return {
         "evaluation": evaluation,
         "classes": heldout.evaluate(matrix=rng.integers(1, 9, (7, 7)), labels=list("abcdefg")),
-        "comparison": heldout.compare(evaluation, *others, names=names, measure=["accuracy", "roc_auc", "brier"]),
+        "comparison": heldout.compare(evaluation, *others, names=names, measures=["accuracy", "roc_auc", "brier"]),
     }
 
 

@@ -152,6 +152,9 @@ def may_abort(path: str) -> bool:
     try:
         if os.path.isdir(path):  # noqa: PTH112 - as above
             return True
+        if not os.path.isfile(path):  # noqa: PTH113 - as above
+            # A pipe can be read once, and may bring anything.
+            return os.path.exists(path)  # noqa: PTH110 - as above
         with open(path, "rb") as file:  # noqa: PTH123 - as above
             fmt = format_by_magic(file.read(8))
     except (OSError, ValueError):
