@@ -31,8 +31,8 @@ from heldout.evidence import Label
 from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
-from heldout.measures.catalogue import name_measures, read_quantity
-from heldout.measures.declare import Measure
+from heldout.measures.catalogue import read_quantity
+from heldout.measures.declare import Measure, name_measures
 from heldout.result import keeps_backend
 from heldout.results.validation import Validations
 
@@ -168,7 +168,7 @@ def compare(
     A is better than B: accuracy .917 against .750, a difference of .167 [.111 – .243], p < .001.
 
     """
-    measures = name_measures(measures)
+    named = name_measures(measures)
     check_level(level)
     check_whole("seed", seed, 0)
     if replicates is not None:
@@ -183,7 +183,7 @@ def compare(
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
-            only_scores(measures), **large, opened=opened,
+            only_scores(named), **large, opened=opened,
         )  # fmt: skip
         contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
         if contestants is None:
@@ -195,7 +195,7 @@ def compare(
             others = {"names": names, "paired": paired}
             options = TableOptions(level, method, rope, claims, seed=seed, ignore=ignored)
             return _compare_results(
-                classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, measures
+                classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, named
             )
         _SplitOptions(splits, test_share, data_set).check_unused()
         if len(contestants) < 2:
@@ -204,7 +204,7 @@ def compare(
         pairs = choose_pairs(list(contestants), control)
         design = choose_design(contestants, paired=paired)
         made = compare_contestants(
-            design, pairs, measures, CompareOptions(level, seed, replicates, method, rope), claims, ignored
+            design, pairs, named, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
     return made if ledger is None else enter_comparison(made, design, ledger)
 

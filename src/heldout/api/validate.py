@@ -19,6 +19,7 @@ from heldout.learners.encoding import make_estimator
 from heldout.learners.learner import Learner, read_learners
 from heldout.learners.problem import Problem
 from heldout.measures.catalogue import read_quantity
+from heldout.measures.declare import Measure, name_measures
 from heldout.measures.quantity import Quantity
 from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
@@ -84,7 +85,7 @@ def validate(
     grid: Mapping[str, Sequence[Any]] | None = None,
     positive: Label | None = None,
     labels: Sequence[Label] | None = None,
-    measures: str | Iterable[str] | None = "all",
+    measures: str | Measure | Iterable[str | Measure] | None = "all",
     costs: Any = None,
     cost_rows: str | None = None,
     level: float = 0.95,
@@ -174,7 +175,8 @@ def validate(
      [ 0  2 48]]
 
     """
-    settings = Settings(positive, measures, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
+    asked = name_measures("all" if measures is None else measures) or ()
+    settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
         raise OptionError(

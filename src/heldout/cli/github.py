@@ -32,7 +32,7 @@ def tell_workflow(gate: Gate, predictions: str) -> None:
     """Append the summary and the outputs, and annotate what failed and what was let through undecided."""
     _append(SUMMARY_FILE, gate.to_markdown() + "\n")
     if os.environ.get(OUTPUT_FILE):
-        _append(OUTPUT_FILE, f"passed={str(gate.passed).lower()}\nsummary={gate.summary}\n")
+        _append(OUTPUT_FILE, f"passed={str(gate.passed).lower()}\nsummary={gate.summary()}\n")
     # Standard output may hold a document; GitHub reads annotations from standard error too.
     for line in (*annotate("error", gate.failing, predictions), *annotate("warning", gate.cautions, predictions)):
         tell(line)

@@ -163,8 +163,7 @@ class PairedQuantity:
                 named[name] = drawn @ (np.abs(truth - answer).astype(np.float64) ** powers[name])
             elif name == WHOLE_TABLE:
                 tables = np.zeros((len(drawn), margins.k, margins.k))
-                for at, cell in enumerate(zip(truth.tolist(), answer.tolist(), strict=True)):
-                    tables[:, *cell] += drawn[:, at]
+                np.add.at(tables, np.s_[:, truth, answer], drawn)
                 named[name] = tables
             else:
                 named[name] = AGGREGATES[name].value(margins)
