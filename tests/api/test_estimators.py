@@ -133,7 +133,7 @@ def test_what_a_search_gave_is_compared_split_by_split(mail):
         found["C=1.0"]["test_recall"], [search.cv_results_[f"split{split}_test_recall"][1] for split in range(8)]
     )
     assert list(heldout.from_cv_results(search, top=1)) != ["C=0.0001"]
-    comparison: Any = heldout.compare(found, test_share=0.2, measure="recall", control="C=0.0001")
+    comparison: Any = heldout.compare(found, test_share=0.2, measures="recall", control="C=0.0001")
     assert [pair.tested.method for pair in comparison.pairs] == ["corrected-t", "corrected-t"]
     assert comparison.get("C=1.0", "C=0.0001", "recall").tested.difference > 0
 

@@ -163,7 +163,8 @@ class PairedQuantity:
                 named[name] = drawn @ (np.abs(truth - answer).astype(np.float64) ** powers[name])
             elif name == WHOLE_TABLE:
                 tables = np.zeros((len(drawn), margins.k, margins.k))
-                np.add.at(tables, np.s_[:, truth, answer], drawn)
+                for at, cell in enumerate(zip(truth.tolist(), answer.tolist(), strict=True)):
+                    tables[:, *cell] += drawn[:, at]
                 named[name] = tables
             else:
                 named[name] = AGGREGATES[name].value(margins)
