@@ -95,8 +95,9 @@ dist: setup ## build wheel and sdist into dist/, check them, and try every comma
 sbom: setup ## write the list of parts with their licences (CycloneDX) to dist/heldout.cdx.json
 	$(PYTHON) docs/sbom.py dist/heldout.cdx.json
 
-pictures: setup chromium ## photograph the page for the README
+pictures: setup chromium ## photograph the page and a notebook for the documentation
 	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) docs/page_pictures.py
+	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) -m tests.jupyter docs
 
 clean: ## remove environments, caches and built files
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

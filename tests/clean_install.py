@@ -40,7 +40,7 @@ COMMANDS: tuple[tuple[str, int, str], ...] = (
     ("check model_a.csv --require accuracy>=0.7 --junit gate.xml", 0, "PASSED"),
     ("check model_a.csv --require accuracy>=0.9 --markdown gate.md", 1, "FAILED"),
     (f"validate {LEARNING} --plan 5-fold --html validate.html", 0, "Verdict"),
-    (f"learn {LEARNING} --points 3 --draws 3 --chart curve.svg", 0, "Verdict"),
+    (f"learning-curve {LEARNING} --points 3 --draws 3 --chart curve.svg", 0, "Verdict"),
     (f"bias-variance {LEARNING}", 0, "variance"),
     (f"card {LEARNING} --plan 3-fold --no-timing", 0, "naive-bayes"),
     ("plan recall --value 0.8 --prevalence 0.1 --width 0.1", 0, "cases"),

@@ -107,6 +107,9 @@ SPELLED_EXACTLY = "use one of these, spelled exactly as it is."
 
 # Numbers that an error may show as examples.
 USUAL = {"replicates": 2000, "seed": 1, "most": 10}
+# How often something is drawn at the most: beyond it a run would not end, and nothing would be known better.
+MOST_DRAWS = 10_000_000
+DRAWN = ("replicates", "draws", "rounds", "shuffles", "repeats", "points", "passes")
 
 
 def check_level(level: Any) -> float:
@@ -133,11 +136,16 @@ def check_share(name: str, value: Any, hint: str, *, ends: bool = False) -> floa
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number from the least that makes sense.
+    """A whole number from the least that makes sense; of what is drawn so often, up to a limit.
 
     >>> check_whole("seed", 3, 0)
     3
     """
+    if name in DRAWN and isinstance(value, numbers.Integral) and value > MOST_DRAWS:
+        raise OptionError(
+            f"{name} must be at most {MOST_DRAWS:,}. Got {int(value):,}.",
+            hint=f"give fewer, such as {name}={max(least, USUAL.get(name, least))}.",
+        )
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise OptionError(
             f"{name} must be a whole number from {least} up. Got {value!r}.",

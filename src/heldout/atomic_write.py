@@ -1,11 +1,14 @@
 """Writing files whole or not at all: beside their places first, flushed to the disk, then renamed into them.
 
-Every file that is written for a caller is written here. A reader, a second writer, a full disk, a signal or a loss of
-power finds the old file or the new one, never half of one.
+Every file that a caller names and that takes the place of another is written here; only a ledger, to which a line is
+added, is not (`files/ledger.py`). A reader, a second writer, a full disk, a signal or a loss of power finds the old
+file or the new one, never half of one. What cannot be replaced is written in its place: a device, a file that is
+mounted by itself, or one in a folder that is closed.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -48,6 +51,8 @@ def write_together(files: Iterable[tuple[str, str | Path, bytes]]) -> None:
             with _explain_failure(message):
                 # A link stays one: what it leads to is replaced.
                 target = Path(os.path.realpath(path))
+                if target.is_symlink():
+                    raise OSError(errno.ELOOP, "it is a link that leads back to itself")
                 staged.append((message, target, _stage(target, data, pending), data))
         for message, target, beside, data in staged:
             with _explain_failure(message):

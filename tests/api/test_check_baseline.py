@@ -85,7 +85,7 @@ def test_files_are_matched_by_order_or_by_id(files):
     rows = [gate.rows()[0] for gate in (by_order, by_id)]
     assert rows[0]["difference_low"] == pytest.approx(rows[1]["difference_low"], abs=1e-12)
     assert (by_order.baseline, by_id.baseline) == ("old.csv", "turned.csv")
-    assert rows[0]["difference_low"] == compare(new, old, measure="f1").rows()[0]["low"]
+    assert rows[0]["difference_low"] == compare(new, old, measures="f1").rows()[0]["low"]
     with pytest.raises(HeldoutError, match="truth") as raised:
         check(new, require="f1 >= baseline", baseline=files / "turned.csv")
     # The files are named, not the parts they play.

@@ -118,8 +118,8 @@ def test_predictions_and_scores_of_one_frame_pair_up():
 def test_scores_that_are_no_probabilities_need_no_threshold_for_their_ranking():
     frame = FRAME.with_columns(far=pl.col("p_sharp") * 40 - 3, near=pl.col("p_blunt") * 7 + 20)
     options = {"truth": "truth", "score": ["far", "near"]}
-    found = compare(frame, measure="roc_auc", **options)
-    assert alike(found, compare(scored("sharp"), scored("blunt"), measure="roc_auc"))
+    found = compare(frame, measures="roc_auc", **options)
+    assert alike(found, compare(scored("sharp"), scored("blunt"), measures="roc_auc"))
     with pytest.raises(OptionError, match="no natural threshold") as refused:
         compare(frame, **options)
     assert "measures='roc_auc'" in refused.value.hint
@@ -151,12 +151,12 @@ def test_labels_of_other_types_are_one_class():
 
 
 def test_the_class_that_the_scores_are_not_of_is_ranked_the_other_way_round():
-    found = compare(scored("sharp"), scored("blunt"), measure=["roc_auc[0]", "average_precision[0]"], replicates=99)
+    found = compare(scored("sharp"), scored("blunt"), measures=["roc_auc[0]", "average_precision[0]"], replicates=99)
     for pair in found:
         assert pair.tested.difference == pytest.approx(pair.value_a - pair.value_b)
         assert pair.better == "a"
     assert found["roc_auc[0]"].value_a == pytest.approx(metrics.roc_auc_score(TRUTH, SCORES["sharp"]))
-    apart = compare(scored("sharp"), scored("blunt"), measure="roc_auc[0]", paired=False)
+    apart = compare(scored("sharp"), scored("blunt"), measures="roc_auc[0]", paired=False)
     assert apart["roc_auc[0]"].tested.difference == pytest.approx(found["roc_auc[0]"].tested.difference)
 
 
@@ -177,17 +177,17 @@ def test_classes_in_another_order_and_classes_more_change_nothing(measure):
     poor = evaluate(THREE, score=SHARES["poor"], measures=[])
     turned = evaluate(THREE, score=SHARES["poor"][:, ::-1], labels=list("wvu"), measures=[])
     wider = evaluate(THREE, score=np.c_[SHARES["poor"], np.zeros(N)], labels=list("uvwx"), measures=[])
-    wanted = compare(good, poor, measure=measure)[measure]
+    wanted = compare(good, poor, measures=measure)[measure]
     assert wanted.tested.difference == pytest.approx(wanted.value_a - wanted.value_b)
     for other in (turned, wider):
-        found = compare(good, other, measure=measure)[measure]
+        found = compare(good, other, measures=measure)[measure]
         assert (found.value_b, found.tested.difference) == pytest.approx((wanted.value_b, wanted.tested.difference))
 
 
 def test_a_class_that_one_alone_predicts():
     truth = ["a", "b"] * 30
     odd = ["c", "b", "a", "b"] * 15
-    found = compare(evaluate(truth, truth), evaluate(truth, odd), measure=["accuracy", "macro f1", "precision[c]"])
+    found = compare(evaluate(truth, truth), evaluate(truth, odd), measures=["accuracy", "macro f1", "precision[c]"])
     for name in ("accuracy", "macro f1"):
         pair = found[name]
         assert pair.tested.difference == pytest.approx(pair.value_a - pair.value_b)
@@ -222,7 +222,7 @@ def test_costs_follow_their_classes_on_different_test_sets():
     cells = np.array([[40, 10], [5, 45]])
     one = evaluate(matrix=cells, labels=["no", "yes"], costs="yes,no:9; no,yes:1")
     two = evaluate(matrix=cells[::-1, ::-1], labels=["yes", "no"], costs="yes,no:9; no,yes:1")
-    pair = compare(one, two, measure="expected_cost")["expected_cost"]
+    pair = compare(one, two, measures="expected_cost")["expected_cost"]
     assert pair.value_a == pair.value_b == pytest.approx((9 * 5 + 10) / 100)
     assert pair.tested.difference == pytest.approx(0)
 
@@ -231,7 +231,7 @@ def test_costs_follow_their_classes_on_different_test_sets():
 
 
 def test_more_than_two_are_corrected_by_holm():
-    found = compare({name: judged(name) for name in ANSWERS}, measure=["accuracy", "macro f1"])
+    found = compare({name: judged(name) for name in ANSWERS}, measures=["accuracy", "macro f1"])
     assert len(found) == 6
     assert found.correction == "holm"
     for measure in ("accuracy", "macro f1"):
@@ -251,14 +251,14 @@ def test_other_corrections_by_name(name, theirs):
         with pytest.raises(OptionError, match="There is no correction 'BH'"):
             compare(held, correction=name)
         return
-    found = compare(held, measure="accuracy", correction=name)
+    found = compare(held, measures="accuracy", correction=name)
     assert [pair.p for pair in found] == pytest.approx(
         multipletests([pair.tested.p for pair in found], method=theirs)[1]
     )
 
 
 def test_no_correction_is_said_aloud():
-    found = compare({name: judged(name) for name in ANSWERS}, measure="accuracy", correction="none")
+    found = compare({name: judged(name) for name in ANSWERS}, measures="accuracy", correction="none")
     assert found.correction == ""
     assert found.to_dict()["correction"] is None
     assert [pair.p for pair in found] == [pair.tested.p for pair in found]
@@ -272,7 +272,7 @@ def test_a_slip_in_the_correction_is_refused_for_two_as_well():
 
 
 def test_all_against_a_control():
-    found = compare({name: judged(name) for name in ANSWERS}, measure="accuracy", control="plain")
+    found = compare({name: judged(name) for name in ANSWERS}, measures="accuracy", control="plain")
     assert [(pair.a, pair.b) for pair in found] == [("sharp", "plain"), ("blunt", "plain")]
     assert [pair.p for pair in found] == pytest.approx(
         multipletests([pair.tested.p for pair in found], method="holm")[1]
@@ -286,7 +286,7 @@ def test_pairs_that_cannot_be_tested_are_left_out_of_the_correction_and_it_is_sa
     truth = ["no"] * 30 + ["yes"] * 30
     never = evaluate(truth, ["no"] * 60, measures=[])
     some = evaluate(truth, ["no"] * 40 + ["yes"] * 20, measures=[])
-    found = compare(never, some, evaluate(truth, ["no", "yes"] * 30, measures=[]), measure="precision[yes]")
+    found = compare(never, some, evaluate(truth, ["no", "yes"] * 30, measures=[]), measures="precision[yes]")
     undefined = [pair for pair in found if math.isnan(pair.p)]
     assert len(undefined) == 2
     assert "2 of 3 comparisons have no p-value" in str(found)
@@ -300,7 +300,7 @@ FOLDS = np.arange(N) % 12
 
 
 def test_a_column_of_folds_is_compared_fold_by_fold():
-    found = compare(judged("sharp", fold=FOLDS), judged("blunt", fold=FOLDS), measure="accuracy")
+    found = compare(judged("sharp", fold=FOLDS), judged("blunt", fold=FOLDS), measures="accuracy")
     pair = found["accuracy"]
     right = [np.array([(ANSWERS[name] == TRUTH)[k == FOLDS].mean() for k in range(12)]) for name in ("sharp", "blunt")]
     gap = right[0] - right[1]
@@ -344,19 +344,19 @@ def test_cases_that_were_predicted_in_every_repetition():
         evaluate(np.r_[TRUTH, TRUTH], np.r_[ANSWERS[one], ANSWERS[two]], fold=fold, id=twice, measures=[])
         for one, two in (("sharp", "plain"), ("blunt", "blunt"))
     ]
-    pair = compare(*sides, measure="accuracy", method="corrected-repeated-t")["accuracy"]
+    pair = compare(*sides, measures="accuracy", method="corrected-repeated-t")["accuracy"]
     assert (pair.tested.n, pair.tested.df) == (24, 23)
 
 
 def test_validations_by_the_same_splits():
-    found = compare(LEARNERS, measure="accuracy")
+    found = compare(LEARNERS, measures="accuracy")
     assert found.names == ("naive-bayes", "knn:1", "tree")
     assert len(found) == 3
     gap = LEARNERS["naive-bayes"].evaluation.per_fold("accuracy") - LEARNERS["knn:1"].evaluation.per_fold("accuracy")
     pair = found.get("naive-bayes", "knn:1")
     assert pair.tested.difference == pytest.approx(gap.mean())
     assert pair.needed is None
-    two = compare(LEARNERS["naive-bayes"], LEARNERS["knn:1"], measure="accuracy")
+    two = compare(LEARNERS["naive-bayes"], LEARNERS["knn:1"], measures="accuracy")
     assert two["accuracy"].tested == pair.tested
     assert compare({"x": LEARNERS["tree"], "y": LEARNERS["knn:1"]}).names == ("x", "y")
 
@@ -397,12 +397,12 @@ def test_splits_that_failed_for_one_only_are_refused():
 
 def test_a_single_holdout_is_compared_case_by_case():
     held = validate(["naive-bayes", "knn:1"], X2, Y2, plan="holdout 0.5", measures=[])
-    assert compare(held, measure="accuracy")["accuracy"].tested.method == "mcnemar"
+    assert compare(held, measures="accuracy")["accuracy"].tested.method == "mcnemar"
 
 
 def test_a_rope_is_for_the_bayesian_comparison_of_splits():
     found = compare(
-        LEARNERS["knn:1"], LEARNERS["naive-bayes"], measure="accuracy", method="bayes-correlated-t", rope=0.01
+        LEARNERS["knn:1"], LEARNERS["naive-bayes"], measures="accuracy", method="bayes-correlated-t", rope=0.01
     )
     pair = found["accuracy"]
     assert sum(pair.tested.odds) == pytest.approx(1)
@@ -415,7 +415,7 @@ def test_a_rope_is_for_the_bayesian_comparison_of_splits():
 
 def test_the_winner_of_a_bayesian_comparison_stands_first_with_its_own_probability():
     sides = [judged(name, fold=FOLDS) for name in ("blunt", "sharp")]
-    pair = compare(*sides, measure="accuracy", method="bayes-correlated-t")["accuracy"]
+    pair = compare(*sides, measures="accuracy", method="bayes-correlated-t")["accuracy"]
     assert pair.better == "b"
     assert pair.tested.b_higher > 0.95
     assert pair.verdict.startswith("B is better than A")
@@ -431,9 +431,9 @@ def test_a_table_of_results_is_ranked():
         found = compare(given)
         assert isinstance(found, LearnerRanks)
         assert found.average_ranks == {"tree": 1.75, "bayes": 1.25, "knn": 3.0}
-    assert compare(table, measure="error_rate").average_ranks["knn"] == 1.0
-    assert compare(table, measure=["error_rate"]).average_ranks["knn"] == 1.0
-    assert compare(table, measure="recall[spam]").average_ranks["knn"] == 3.0
+    assert compare(table, measures="error_rate").average_ranks["knn"] == 1.0
+    assert compare(table, measures=["error_rate"]).average_ranks["knn"] == 1.0
+    assert compare(table, measures="recall[spam]").average_ranks["knn"] == 3.0
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_swapped_they_differ_in_sign_alone(paired):
 def test_swapped_folds_differ_in_sign_alone(seed):
     rng = np.random.default_rng(seed)
     a, b = (evaluate(TRUTH, rng.integers(0, 2, N), fold=FOLDS, measures=[]) for _ in range(2))
-    one, two = (compare(*sides, measure="accuracy")["accuracy"].tested for sides in ((a, b), (b, a)))
+    one, two = (compare(*sides, measures="accuracy")["accuracy"].tested for sides in ((a, b), (b, a)))
     assert (two.difference, two.low, two.high, two.p) == pytest.approx((-one.difference, -one.high, -one.low, one.p))
 
 
@@ -69,7 +69,7 @@ def test_swapped_folds_differ_in_sign_alone(seed):
 @pytest.mark.parametrize("kind", ["same cases", "folds"])
 def test_identical_answers_do_not_differ(measure, kind):
     side = GOOD if kind == "same cases" else folded(0)
-    pair = compare(side, side, measure=measure, replicates=99)[measure]
+    pair = compare(side, side, measures=measure, replicates=99)[measure]
     assert (pair.tested.difference, pair.p, pair.better) == (0, 1, "same")
     assert pair.value_a == pair.value_b
     assert not pair.tested.low > 0
@@ -96,23 +96,23 @@ def test_perfect_answers_of_both_divide_by_nothing():
 
 
 def test_non_inferiority():
-    shown = compare(GOOD, POOR, measure="accuracy", margin=0.02)["accuracy"].margin
+    shown = compare(GOOD, POOR, measures="accuracy", margin=0.02)["accuracy"].margin
     assert (shown.kind, shown.outcome, shown.level) == ("non-inferiority", "shown", pytest.approx(0.9))
-    refuted = compare(POOR, GOOD, measure="accuracy", margin=0.02)["accuracy"].margin
+    refuted = compare(POOR, GOOD, measures="accuracy", margin=0.02)["accuracy"].margin
     assert refuted.outcome == "refuted"
-    lower = compare(GOOD, POOR, measure="brier", margin=0.02)["brier"].margin
+    lower = compare(GOOD, POOR, measures="brier", margin=0.02)["brier"].margin
     assert lower.outcome == "shown"
 
 
 def test_equivalence():
-    same = compare(GOOD, GOOD, measure="accuracy", margin=0.1, margin_kind="equivalence")["accuracy"].margin
+    same = compare(GOOD, GOOD, measures="accuracy", margin=0.1, margin_kind="equivalence")["accuracy"].margin
     assert (same.kind, same.outcome) == ("equivalence", "shown")
-    wide = compare(GOOD, POOR, measure="accuracy", margin=0.02, margin_kind="equivalence")["accuracy"].margin
+    wide = compare(GOOD, POOR, measures="accuracy", margin=0.02, margin_kind="equivalence")["accuracy"].margin
     assert wide.outcome == "refuted"
 
 
 def test_the_report_says_which_measure_a_margin_is_about():
-    found = compare(GOOD, POOR, measure=["accuracy", "brier"], margin=0.02)
+    found = compare(GOOD, POOR, measures=["accuracy", "brier"], margin=0.02)
     text = " ".join(str(found).split())
     assert "Margin accuracy: A is not worse than B by more than .020" in text
     assert "Brier score: A is not worse than B by more than .020" in text
@@ -131,7 +131,7 @@ def test_the_report_says_which_measure_a_margin_is_about():
 )
 def test_margins_that_are_none(options, what, hint):
     with pytest.raises(OptionError) as refused:
-        compare(GOOD, POOR, measure="accuracy", **options)
+        compare(GOOD, POOR, measures="accuracy", **options)
     assert what in refused.value.what
     assert hint in refused.value.hint
 
@@ -141,7 +141,7 @@ def test_margins_that_are_none(options, what, hint):
 
 def test_costs_that_differ_are_told():
     other = evaluate(TRUTH, score=SCORES[1], measures=[], costs="1,0:2; 0,1:1")
-    assert "the costs of A are used for all" in str(compare(GOOD, other, measure="expected_cost"))
+    assert "the costs of A are used for all" in str(compare(GOOD, other, measures="expected_cost"))
     none = evaluate(TRUTH, score=SCORES[1], measures=[])
     assert "no costs are used for all" in str(compare(none, GOOD))
 
@@ -159,7 +159,7 @@ def test_costs_do_not_fit_a_class_that_one_alone_predicts():
     costly = {"costs": "yes,no:5; no,yes:1"}
     odd = evaluate(truth, ["maybe", "yes"] * 20, labels=["maybe", "no", "yes"], measures=[])
     with pytest.raises(OptionError, match="The costs are for 2 classes"):
-        compare(evaluate(truth, truth, **costly), odd, measure="expected_cost")
+        compare(evaluate(truth, truth, **costly), odd, measures="expected_cost")
 
 
 # Methods, levels, seeds
@@ -184,7 +184,7 @@ def test_levels_and_seeds():
 
 @pytest.mark.parametrize(("asked", "drawn"), [(99, 99), (1500, 1500), (2000, 2000), (None, 999)])
 def test_as_many_replicates_of_scores_as_were_asked_for_and_999_unless_asked(asked, drawn):
-    found = compare(GOOD, POOR, measure="average_precision", method="permutation", replicates=asked)
+    found = compare(GOOD, POOR, measures="average_precision", method="permutation", replicates=asked)
     assert found.p == pytest.approx(1 / (drawn + 1))
 
 
@@ -197,7 +197,7 @@ def test_pairs_by_name():
         BOTH["recall"]
     with pytest.raises(OptionError, match="no comparison of 'poor' with 'good'"):
         BOTH.get("poor", "good")
-    three = compare(GOOD, POOR, GOOD, measure="accuracy")
+    three = compare(GOOD, POOR, GOOD, measures="accuracy")
     with pytest.raises(OptionError, match="3 pairs were compared by 'accuracy'"):
         three["accuracy"]
     assert repr(BOTH).startswith("<Comparison of good, poor on 200 cases")
@@ -264,7 +264,7 @@ def test_optimal_ranges_and_charts(tmp_path):
     ranges = BOTH.optimal_ranges(prevalence=0.1)
     assert "good" in str(ranges)
     assert "<svg" in BOTH.save(tmp_path / "two.svg").read_text(encoding="utf-8")
-    three = compare({"good": GOOD, "poor": POOR, "again": GOOD}, measure="roc_auc")
+    three = compare({"good": GOOD, "poor": POOR, "again": GOOD}, measures="roc_auc")
     assert [test.method for test in three.omnibus] == ["delong"]
     assert "again" in three.save(tmp_path / "three.json").read_text(encoding="utf-8")
 

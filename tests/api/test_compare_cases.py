@@ -40,7 +40,7 @@ FRAME = pl.DataFrame({
     **{name: with_gaps(name, ANSWERS[name]) for name in GAPS},
     **{f"p_{name}": with_gaps(name, SCORES[name]) for name in GAPS},
 })  # fmt: skip
-WANTED = compare(*(evaluate(TRUTH[WHOLE], ANSWERS[name][WHOLE], measures=[]) for name in GAPS), measure="accuracy")
+WANTED = compare(*(evaluate(TRUTH[WHOLE], ANSWERS[name][WHOLE], measures=[]) for name in GAPS), measures="accuracy")
 
 
 def same(found, wanted=WANTED):
@@ -67,21 +67,23 @@ def test_a_row_that_one_column_lacks_is_dropped_for_all_columns(kind, tmp_path):
         FRAME.write_csv(data)
     elif kind == "ids":
         options["id"] = "case"
-    found = compare(data, measure="accuracy", **options)
+    found = compare(data, measures="accuracy", **options)
     same(found)
     assert "4 of 120 rows were dropped from all classifiers" in " ".join(found.notes)
     assert "this one in 2" in " ".join(found.notes)
 
 
 def test_columns_of_scores_lose_the_same_rows():
-    found = compare(FRAME, truth="truth", score=["p_sharp", "p_plain"], missing="drop", measure="roc_auc")
+    found = compare(FRAME, truth="truth", score=["p_sharp", "p_plain"], missing="drop", measures="roc_auc")
     wanted = delong_paired(SCORES["sharp"][WHOLE], SCORES["plain"][WHOLE], TRUTH[WHOLE] == 1)
     pair = found["roc_auc"]
     assert (pair.tested.difference, pair.p, pair.tested.n) == pytest.approx((wanted.difference, wanted.p, N - 4))
 
 
 def test_folds_keep_their_cases_when_rows_are_dropped():
-    found = compare(FRAME, truth="truth", predicted=["sharp", "plain"], fold="part", missing="drop", measure="accuracy")
+    found = compare(
+        FRAME, truth="truth", predicted=["sharp", "plain"], fold="part", missing="drop", measures="accuracy"
+    )
     parts = np.arange(N)[WHOLE] % 6
     wanted = [
         np.mean([(ANSWERS[name] == TRUTH)[WHOLE][parts == k].mean() for k in range(6)]) for name in ("sharp", "plain")
@@ -96,7 +98,7 @@ def test_files_of_as_many_rows_lose_the_same_rows(kind, tmp_path):
         for name, side in zip(GAPS, sides, strict=True):
             side.write_csv(tmp_path / f"{name}.csv")
         sides = [tmp_path / f"{name}.csv" for name in GAPS]
-    found = compare(*sides, missing="drop", measure="accuracy")
+    found = compare(*sides, missing="drop", measures="accuracy")
     same(found)
     assert "4 of 120 rows were dropped from all classifiers" in " ".join(found.notes)
 
@@ -112,12 +114,12 @@ def test_without_ids_nothing_says_which_rows_of_other_files_were_dropped():
     sides = [evaluate(TRUTH, with_gaps(name, ANSWERS[name]), missing="drop", measures=[]) for name in GAPS]
     with pytest.raises(ValuesError, match="Rows with missing values were dropped from A, B"):
         compare(*sides)
-    assert compare(*sides, paired=False, measure="accuracy")["accuracy"].tested.n == 2 * (N - 2)
+    assert compare(*sides, paired=False, measures="accuracy")["accuracy"].tested.n == 2 * (N - 2)
 
 
 def test_different_test_sets_lose_their_own_rows_only():
     sides = [FRAME.select("truth", predicted=name) for name in GAPS]
-    found = compare(*sides, missing="drop", measure="accuracy", paired=False)
+    found = compare(*sides, missing="drop", measures="accuracy", paired=False)
     assert found.setting == "different test sets of 118, 118 cases"
 
 
@@ -133,7 +135,7 @@ def test_one_file_is_read_once(tmp_path, monkeypatch):
 
     monkeypatch.setattr("heldout.api.contestants.read_table", counted)
     monkeypatch.setattr("heldout.predictions.source.read_table", counted)
-    assert len(compare(path, truth="truth", predicted=["sharp", "plain"], measure="accuracy")) == 1
+    assert len(compare(path, truth="truth", predicted=["sharp", "plain"], measures="accuracy")) == 1
     assert seen == [path]
     with pytest.raises(ColumnError, match=r"both\.csv"):
         compare(path, truth="truth", predicted=["sharp", "plan"])
@@ -146,7 +148,7 @@ def test_one_file_is_read_once(tmp_path, monkeypatch):
 def test_columns_that_nobody_named_are_told_of_as_for_one_classifier(tmp_path):
     path = tmp_path / "both.csv"
     FRAME.drop_nulls().rename({"part": "fold", "truth": "actual"}).write_csv(path)
-    found = compare(path, predicted=["sharp", "plain"], measure="accuracy")
+    found = compare(path, predicted=["sharp", "plain"], measures="accuracy")
     assert any("the column 'fold' of" in note and "was not used" in note for note in found.notes)
 
 
@@ -173,7 +175,7 @@ def scored(name, **options):
 def test_weights_and_groups_must_be_those_of_both(one, two, text):
     for sides in (("sharp", "blunt"), ("blunt", "sharp")):
         with pytest.raises((OptionError, ValuesError), match=text):
-            compare(scored(sides[0], **one), scored(sides[1], **two), measure="roc_auc")
+            compare(scored(sides[0], **one), scored(sides[1], **two), measures="roc_auc")
 
 
 def test_the_same_weights_and_groups_in_another_order_are_the_same():
@@ -183,7 +185,7 @@ def test_the_same_weights_and_groups_in_another_order_are_the_same():
         TRUTH[order], score=SCORES["blunt"][order], weight=WEIGHT[order], group=[f"team {x}" for x in TEAMS[order]],
         id=order, measures=[],
     )  # fmt: skip
-    pair = compare(one, two, measure="roc_auc")["roc_auc"]
+    pair = compare(one, two, measures="roc_auc")["roc_auc"]
     wanted = delong_paired(SCORES["sharp"], SCORES["blunt"], TRUTH == 1, weight=WEIGHT, groups=TEAMS)
     assert (pair.tested.difference, pair.p) == pytest.approx((wanted.difference, wanted.p))
 
@@ -191,11 +193,11 @@ def test_the_same_weights_and_groups_in_another_order_are_the_same():
 def test_weights_are_refused_where_no_test_knows_of_them():
     sides = [scored(name, weight=WEIGHT) for name in ("sharp", "blunt")]
     with pytest.raises(OptionError, match="compared without weights, and these have some: A, B") as refused:
-        compare(*sides, paired=False, measure="roc_auc")
+        compare(*sides, paired=False, measures="roc_auc")
     assert "accuracy" in refused.value.hint
-    assert len(compare(*sides, paired=False, measure="accuracy")) == 1
+    assert len(compare(*sides, paired=False, measures="accuracy")) == 1
     with pytest.raises(OptionError, match="ROC curves are compared without weights") as refused:
-        compare(*sides, measure="roc_auc").roc()
+        compare(*sides, measures="roc_auc").roc()
     assert "roc_auc" in refused.value.hint
 
 
@@ -205,12 +207,12 @@ def test_weights_are_refused_where_no_test_knows_of_them():
 @pytest.mark.parametrize("method", [None, "delong-mover"])
 @pytest.mark.parametrize("options", [{}, {"weight": WEIGHT}, {"group": TEAMS}])
 def test_three_areas_have_the_figures_of_every_two(method, options):
-    three = compare({name: scored(name, **options) for name in SCORES}, measure=["roc_auc", "gini"], method=method)
+    three = compare({name: scored(name, **options) for name in SCORES}, measures=["roc_auc", "gini"], method=method)
     turned = compare(
-        {name: scored(name, **options) for name in SCORES}, measure="roc_auc", control="sharp", method=method
+        {name: scored(name, **options) for name in SCORES}, measures="roc_auc", control="sharp", method=method
     )
     for pair in (*three, *turned):
-        two = compare(scored(pair.a, **options), scored(pair.b, **options), measure=pair.measure, method=method)
+        two = compare(scored(pair.a, **options), scored(pair.b, **options), measures=pair.measure, method=method)
         ours, theirs = pair.tested, two[pair.measure].tested
         assert (ours.method, ours.n, ours.note, ours.interval_method) == (
             theirs.method, theirs.n, theirs.note, theirs.interval_method
@@ -230,13 +232,13 @@ def test_every_model_is_sorted_once_for_all_pairs(monkeypatch):
 
     monkeypatch.setattr(delong, "case_placements", counted)
     many = {str(place): scored(name) for place, name in enumerate([*SCORES] * 2)}
-    assert len(compare(many, measure="roc_auc")) == 15
+    assert len(compare(many, measures="roc_auc")) == 15
     # Once for the pairs, and once for all together.
     assert len(sorts) <= 2 * len(many)
 
 
 def test_all_areas_together_by_the_published_formula():
-    found = compare({name: scored(name) for name in SCORES}, measure="roc_auc")
+    found = compare({name: scored(name) for name in SCORES}, measures="roc_auc")
     above, below = TRUTH == 1, TRUTH == 0
     heads = [
         (s[above][:, None] > s[below][None, :]) + 0.5 * (s[above][:, None] == s[below][None, :])
@@ -258,20 +260,20 @@ def test_all_areas_together_by_the_published_formula():
 
 
 def test_what_the_tests_of_all_are_about_is_said():
-    found = compare({name: scored(name) for name in SCORES}, measure=["macro f1", "roc_auc"])
+    found = compare({name: scored(name) for name in SCORES}, measures=["macro f1", "roc_auc"])
     assert [test.method for test in found.omnibus] == ["cochran", "delong"]
-    assert "Right and wrong answers (accuracy), by cochran" in " ".join(str(found).split())
+    assert "Right and wrong predictions (accuracy), by cochran" in " ".join(str(found).split())
     assert compare(scored("sharp"), scored("blunt")).omnibus == ()
 
 
 def test_areas_of_one_class_only_say_why_there_is_no_test():
     truth = np.ones(30, dtype=int)
     sides = [evaluate(truth, score=RNG.uniform(size=30), labels=[0, 1], measures=[]) for _ in range(3)]
-    found = compare(*sides, measure="roc_auc")
+    found = compare(*sides, measures="roc_auc")
     assert math.isnan(found.omnibus[0].p)
     assert "cannot be compared together" in " ".join(str(found).split())
 
 
 def test_pandas_columns_of_other_indexes_are_matched_by_their_rows():
     frame = pd.DataFrame(FRAME.to_dict(as_series=False), index=np.arange(N)[::-1])
-    same(compare(frame, truth="truth", predicted=["sharp", "plain"], missing="drop", measure="accuracy"))
+    same(compare(frame, truth="truth", predicted=["sharp", "plain"], missing="drop", measures="accuracy"))

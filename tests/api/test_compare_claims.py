@@ -47,7 +47,7 @@ def text_of(found):
 
 
 def test_the_cases_needed_are_those_of_the_corrected_level():
-    found = compare(THREE, measure="accuracy", correction="bonferroni")
+    found = compare(THREE, measures="accuracy", correction="bonferroni")
     undecided = [pair for pair in found if pair.better == "undecided" and pair.tested.difference]
     assert undecided
     for pair in undecided:
@@ -67,7 +67,7 @@ def test_a_number_of_cases_that_there_are_already_is_not_asked_for():
     rng = np.random.default_rng(0)
     for seed in range(40):
         rows = np.random.default_rng(seed).permutation(N)[: rng.integers(5, 12)]
-        found = compare({**THREE, "more": wrong_in(*rows)}, measure="accuracy", correction="bonferroni")
+        found = compare({**THREE, "more": wrong_in(*rows)}, measures="accuracy", correction="bonferroni")
         for pair in found:
             assert pair.needed is None or N <= pair.needed.low <= (pair.needed.high or math.inf)
             assert ("would be needed" in pair.verdict) == (pair.needed is not None)
@@ -80,7 +80,7 @@ def test_a_number_of_cases_that_there_are_already_is_not_asked_for():
 
 def test_a_margin_says_for_which_difference_cases_are_counted():
     sides = wrong_in(*range(20)), wrong_in(*range(10, 34))
-    pair = compare(*sides, measure="accuracy", margin=0.02)["accuracy"]
+    pair = compare(*sides, measures="accuracy", margin=0.02)["accuracy"]
     error = (pair.tested.high - pair.tested.low) / 2 / stats.norm.ppf(0.975)
     cases = N * ((stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error / 0.02) ** 2
     assert cases <= pair.needed.low == pair.needed.high <= 1.1 * cases
@@ -90,7 +90,7 @@ def test_a_margin_says_for_which_difference_cases_are_counted():
 def test_under_no_difference_the_number_of_cases_is_never_told_as_a_fact():
     rng = np.random.default_rng(7)
     sides = [[wrong_in(*rng.permutation(N)[: rng.integers(15, 26)]) for _ in range(2)] for _ in range(30)]
-    pairs = [compare(*two, measure="accuracy")["accuracy"] for two in sides]
+    pairs = [compare(*two, measures="accuracy")["accuracy"] for two in sides]
     undecided = [pair for pair in pairs if pair.better == "undecided"]
     assert undecided
     for pair in undecided:
@@ -100,35 +100,35 @@ def test_under_no_difference_the_number_of_cases_is_never_told_as_a_fact():
 
 
 def test_what_the_correction_changed_is_said_in_the_verdict():
-    found = compare(THREE, measure="accuracy", correction="bonferroni")
+    found = compare(THREE, measures="accuracy", correction="bonferroni")
     pair = found.get("best", "good")
     assert pair.tested.p < 0.05
     assert pair.tested.low > 0
-    tripled = compare({**THREE, "other": wrong_in(50)}, measure="accuracy", correction="bonferroni")
+    tripled = compare({**THREE, "other": wrong_in(50)}, measures="accuracy", correction="bonferroni")
     pair = tripled.get("best", "good")
     assert pair.p > 0.05
     assert pair.better == "undecided"
     assert "(before correction p = .0" in pair.verdict
-    alone = compare(THREE["best"], THREE["good"], measure="accuracy")
+    alone = compare(THREE["best"], THREE["good"], measures="accuracy")
     assert "before correction" not in alone.verdict
 
 
 def test_measures_and_margins_that_no_correction_covers_are_said():
-    two = compare(THREE["best"], THREE["good"], measure=["accuracy", "macro f1"])
+    two = compare(THREE["best"], THREE["good"], measures=["accuracy", "macro f1"])
     (said,) = two.notes
     assert said.startswith("2 measures were compared, and their p-values are not corrected for that")
     # One in twenty each: 1 − .95² of both.
     assert "up to 10 % of such studies" in said
     assert not any("each pair alone" in note for note in two.notes)
-    three = compare(THREE, measure="accuracy")
+    three = compare(THREE, measures="accuracy")
     # Beside them stand limits that hold for all pairs at once.
     assert not any("each pair alone" in note for note in three.notes)
     assert all(pair.together is not None for pair in three)
     assert not any("measures were compared" in note for note in three.notes)
-    assert "margins are for each pair alone" in compare(THREE, measure="accuracy", margin=0.02).notes
+    assert "margins are for each pair alone" in compare(THREE, measures="accuracy", margin=0.02).notes
     held = {"measure": "accuracy", "margin": 0.02, "control": "best"}
     assert "margins and intervals are for each pair alone" in compare(THREE, **held).notes
-    assert compare(THREE["best"], THREE["good"], measure="accuracy").notes == ()
+    assert compare(THREE["best"], THREE["good"], measures="accuracy").notes == ()
 
 
 @pytest.mark.parametrize("name", ["shaffer", "Shaffer "])
@@ -136,7 +136,11 @@ def test_shaffers_correction_is_for_all_pairs(name):
     table = {"x": [0.7, 0.8, 0.6, 0.9], "y": [0.8, 0.9, 0.7, 0.8], "z": [0.6, 0.7, 0.5, 0.7], "w": [0.5, 0.9, 0.8, 0.7]}
     # Three comparisons with a control are as many as those of three learners, and were taken for them.
     four = {**THREE, "other": wrong_in(1)}
-    for given, options in ((four, {"measure": "accuracy"}), (table, {"method": "wilcoxon"}), (table, {})):
+    for given, options in (
+        (four, {"measure": "accuracy"}),
+        (table, {"splits": False, "method": "wilcoxon"}),
+        (table, {"splits": False}),
+    ):
         with pytest.raises(OptionError, match=r"Shaffer's .* is for all pairs") as refused:
             compare(given, control=next(iter(given)), correction=name, **options)
         assert "'holm'" in refused.value.hint
@@ -178,24 +182,24 @@ def test_what_was_measured_of_a_named_method_is_a_finding():
     assert measured
     rng = np.random.default_rng(3)
     scored = [evaluate(TRUTH, score=rng.uniform(size=N) * 0.5 + TRUTH * 0.2, measures=[]) for _ in range(2)]
-    named = compare(*scored, measure="roc_auc", method="delong")
+    named = compare(*scored, measures="roc_auc", method="delong")
     (one,) = promises(named)
     assert (one["severity"], one["title"]) == ("know", f"delong: {measured.rstrip('.')}.")
     assert one["facts"] == {"method": "delong", "finding": measured.rstrip(".")}
     assert one["advice"]
     assert named.notes == ()
-    usual = compare(*scored, measure="roc_auc")
+    usual = compare(*scored, measures="roc_auc")
     assert usual["roc_auc"].tested.method == "delong"
     assert (usual.notes, promises(usual)) == ((), [])
 
 
 def test_what_a_test_says_of_itself_is_not_said_twice():
-    named = compare(*SIDES, measure="accuracy", method="paired-t")
+    named = compare(*SIDES, measures="accuracy", method="paired-t")
     measured = PROCEDURES["paired-t"].finding
     assert text_of(named).count(measured[1:60]) == 1
     assert [one["facts"]["method"] for one in promises(named)] == ["paired-t"]
     # Nor is it lost where nobody wants to hear the finding.
-    ignored = compare(*SIDES, measure="accuracy", method="paired-t", ignore="H052")
+    ignored = compare(*SIDES, measures="accuracy", method="paired-t", ignore="H052")
     assert text_of(ignored).count(measured[1:60]) == 1
     assert promises(ignored) == []
 
@@ -204,7 +208,7 @@ def test_tables_tell_what_was_measured_too():
     table = {"x": [0.7, 0.8, 0.6, 0.9, 0.8], "y": [0.8, 0.9, 0.7, 0.85, 0.9]}
     for method in ("wilcoxon", "sign"):
         measured = PROCEDURES[method].finding.rstrip(".")
-        titles = [one["title"] for one in promises(compare(table, method=method))]
+        titles = [one["title"] for one in promises(compare(table, splits=False, method=method))]
         assert titles == ([f"{method}: {measured}."] if measured else [])
 
 
@@ -216,7 +220,7 @@ def test_the_same_difference_in_every_split_is_no_certainty(method):
     # One of the 20 cases of every fold is wrong by the one, and two by the other.
     sides = folded(np.arange(10)), folded(np.arange(20, 40))
     for given in (sides, sides[::-1]):
-        pair = compare(*given, measure="accuracy", method=method)["accuracy"]
+        pair = compare(*given, measures="accuracy", method=method)["accuracy"]
         assert abs(pair.tested.difference) == pytest.approx(0.05)
         assert pair.better == "undecided"
         assert "all splits differ by the same amount" in pair.verdict
@@ -224,7 +228,7 @@ def test_the_same_difference_in_every_split_is_no_certainty(method):
         if not isinstance(pair.tested, Posterior):
             assert math.isinf(pair.tested.statistic)
             assert pair.row()["p"] == 0
-    same = compare(sides[0], sides[0], measure="accuracy", method=method)["accuracy"]
+    same = compare(sides[0], sides[0], measures="accuracy", method=method)["accuracy"]
     assert same.better == "same"
     assert "same amount" not in same.verdict
 
@@ -235,7 +239,7 @@ def test_the_same_difference_in_every_split_is_no_certainty(method):
 def test_identical_learners_of_a_table_are_the_same():
     table = {"x": [0.7, 0.8, 0.6, 0.9], "y": [0.7, 0.8, 0.6, 0.9]}
     for method in (None, "sign", "bayes-signed-rank"):
-        pair = compare(table, method=method).pairs[0]
+        pair = compare(table, splits=False, method=method).pairs[0]
         assert pair.better == "same"
         assert "do not differ" in pair.verdict
 
@@ -248,7 +252,7 @@ def test_a_kind_of_claim_without_a_margin_is_refused_for_tables_as_well():
 
 def test_pairs_of_a_table_say_that_their_intervals_stand_alone():
     table = {"x": [0.7, 0.8, 0.6, 0.9], "y": [0.8, 0.9, 0.7, 0.8], "z": [0.6, 0.7, 0.5, 0.7]}
-    assert "intervals are for each pair alone" in compare(table, method="wilcoxon").notes
+    assert "intervals are for each pair alone" in compare(table, splits=False, method="wilcoxon").notes
 
 
 # Random splits and folds
@@ -261,14 +265,14 @@ X, Y = load_iris(return_X_y=True)
 def test_the_test_for_folds_refuses_random_splits(plan):
     held = validate(["naive-bayes", "knn:1"], X[50:, :2], Y[50:], plan=plan, measures=[])
     with pytest.raises(OptionError, match="is for folds, and these are random splits"):
-        compare(held, measure="accuracy", method="corrected-repeated-t")
-    assert compare(held, measure="accuracy", method="corrected-t")["accuracy"].tested.n == 10
+        compare(held, measures="accuracy", method="corrected-repeated-t")
+    assert compare(held, measures="accuracy", method="corrected-t")["accuracy"].tested.n == 10
 
 
 def test_the_test_for_folds_takes_folds():
     held = validate(["naive-bayes", "knn:1"], X[50:, :2], Y[50:], plan="2x5-fold", measures=[])
-    assert compare(held, measure="accuracy", method="corrected-repeated-t")["accuracy"].tested.n == 10
-    assert compare(*SIDES, measure="accuracy", method="corrected-repeated-t")["accuracy"].tested.n == 10
+    assert compare(held, measures="accuracy", method="corrected-repeated-t")["accuracy"].tested.n == 10
+    assert compare(*SIDES, measures="accuracy", method="corrected-repeated-t")["accuracy"].tested.n == 10
 
 
 def test_random_draws_in_a_column_of_folds_are_seen_by_their_ids():
@@ -280,5 +284,5 @@ def test_random_draws_in_a_column_of_folds_are_seen_by_their_ids():
         for _ in range(2)
     ]
     with pytest.raises(OptionError, match="these are random splits"):
-        compare(*sides, measure="accuracy", method="corrected-repeated-t")
-    assert compare(*sides, measure="accuracy")["accuracy"].tested.n == 8
+        compare(*sides, measures="accuracy", method="corrected-repeated-t")
+    assert compare(*sides, measures="accuracy")["accuracy"].tested.n == 8

@@ -166,7 +166,7 @@ def test_the_highest_of_a_score_for_each_class_is_the_answer(kind):
     options = {"id": "id", "measure": ["accuracy", "macro f1", "recall[b]"]}
     same_answer(compare(*lazily(frames, kind), **options), compare(*frames, **options))
     with pytest.raises(OptionError, match="a column for each class needs the rows"):
-        compare(*lazily(frames, kind), id="id", measure="roc_auc[a]")
+        compare(*lazily(frames, kind), id="id", measures="roc_auc[a]")
 
 
 def test_classifiers_that_answer_and_rank_alike_are_said_to():
@@ -338,7 +338,7 @@ def test_test_sets_that_differ_are_compared_by_their_counts():
     ):
         same_answer(compare(*lazily(frames, "polars"), **options, **asked), compare(*frames, **options, **asked))
     with pytest.raises(OptionError, match="which needs the rows"):
-        compare(*lazily(frames, "polars"), **options, measure="average_precision")
+        compare(*lazily(frames, "polars"), **options, measures="average_precision")
 
 
 # Clusters
@@ -371,10 +371,10 @@ def test_ibis_tables_of_different_connections_are_refused(tmp_path):
         return connection.read_parquet(tmp_path / f"{place}.parquet", table_name=f"t{place}")
 
     together = ibis.duckdb.connect()
-    found = compare(read(0, together), read(1, together), id="case", measure="roc_auc", **OPTIONS)
-    same_answer(found, compare(*FRAMES[:2], id="case", measure="roc_auc", **OPTIONS))
+    found = compare(read(0, together), read(1, together), id="case", measures="roc_auc", **OPTIONS)
+    same_answer(found, compare(*FRAMES[:2], id="case", measures="roc_auc", **OPTIONS))
     apart = ibis.duckdb.connect()
     both = [read(0, ibis.duckdb.connect()), apart.read_parquet(tmp_path / "1.parquet", table_name="t0")]
     with pytest.raises(OptionError, match="belong to different connections") as stopped:
-        compare(*both, id="case", measure="roc_auc", **OPTIONS)
+        compare(*both, id="case", measures="roc_auc", **OPTIONS)
     assert "one connection" in stopped.value.hint

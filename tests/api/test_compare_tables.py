@@ -19,18 +19,19 @@ compare: Any = heldout.compare
 
 RNG = np.random.default_rng(4)
 BASE = RNG.uniform(0.6, 0.95, 14)
-TABLE = {
+VALUES = {
     "a": (BASE + RNG.normal(0.02, 0.02, 14)).tolist(),
     "b": BASE.tolist(),
     "c": (BASE - RNG.normal(0.03, 0.02, 14)).tolist(),
 }
+TABLE = {name: {f"data set {at}": value for at, value in enumerate(own)} for name, own in VALUES.items()}
 TWO = {name: TABLE[name] for name in ("a", "b")}
 
 
 def test_two_learners_are_compared_by_wilcoxon_without_being_asked():
     found = compare(TWO)
     assert isinstance(found, Comparison)
-    expected = stats.wilcoxon(TWO["a"], TWO["b"], method="exact")
+    expected = stats.wilcoxon(VALUES["a"], VALUES["b"], method="exact")
     assert found.pairs[0].tested.method == "wilcoxon"
     assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
     assert "14 data sets" in str(found)
@@ -43,7 +44,7 @@ def test_three_learners_are_ranked():
 def test_a_test_for_two_compares_all_pairs_with_a_correction():
     found = compare(TABLE, method="wilcoxon")
     assert isinstance(found, Comparison)
-    raw = [stats.wilcoxon(TABLE[x], TABLE[y], method="exact").pvalue for x, y in ("ab", "ac", "bc")]
+    raw = [stats.wilcoxon(VALUES[x], VALUES[y], method="exact").pvalue for x, y in ("ab", "ac", "bc")]
     expected = multipletests(raw, method="holm")[1]
     assert [pair.p for pair in found] == pytest.approx(list(expected), abs=1e-12)
     assert "corrected by holm" in str(found)
@@ -55,7 +56,7 @@ def test_with_a_control_only_the_others_are_compared_with_it():
 
 
 def test_lower_is_better_where_the_measure_says_so():
-    higher, lower = compare(TWO), compare(TWO, measure="error_rate")
+    higher, lower = compare(TWO), compare(TWO, measures="error_rate")
     assert (higher.pairs[0].better, lower.pairs[0].better) == ("a", "b")
     assert lower.verdict.startswith("b is better than a")
     assert lower.pairs[0].measure == "error_rate"

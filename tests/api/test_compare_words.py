@@ -132,7 +132,7 @@ def test_the_screen_says_that_two_roc_curves_cross():
     ids=["areas are not compared", "one dominates", "the same curve", "three of them"],
 )
 def test_nothing_is_said_of_curves_that_do_not_cross(sides, measure):
-    found = compare({name: scored(values) for name, values in sides.items()}, measure=measure)
+    found = compare({name: scored(values) for name, values in sides.items()}, measures=measure)
     assert "convex hull" not in str(found)
 
 

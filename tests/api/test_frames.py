@@ -75,7 +75,7 @@ def test_every_front_door_remembers(library: str) -> None:
         compared.roc(),
         heldout.check(first, require="accuracy >= 0.5"),
         heldout.check(frame, truth="truth", score="score", require="accuracy >= 0.5"),
-        heldout.choose_threshold(frame, truth="truth", score="score", maximize="f1"),
+        heldout.choose_threshold(frame, truth="truth", score="score", by="f1"),
         several,
         several["majority"],
         several["majority"].evaluation,

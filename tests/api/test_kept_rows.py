@@ -145,14 +145,14 @@ def test_comparisons_decisions_and_validations_keep_what_they_were_given():
     def made(spoiled):
         truth, a, b = TRUTH.copy(), SCORE.copy(), GIVEN["weight"] / 2
         first, second = (heldout.evaluate(truth, score=x, measures=["accuracy"]) for x in (a, b))
-        compared = heldout.compare(first, second, measure="roc_auc")
-        decision = heldout.choose_threshold(truth, score=a, maximize="f1")
+        compared = heldout.compare(first, second, measures="roc_auc")
+        decision = heldout.choose_threshold(truth, score=a, by="f1")
         features, target = np.c_[SCORE, GIVEN["weight"]], TRUTH.copy()
         validation = heldout.validate("knn:3", features, target, plan="3-fold")
         if spoiled:
             truth[:], a[:], b[:] = 1 - truth, 1 - a, 1 - b
             features[:], target[:] = 0, 1 - target
-        late = heldout.compare(first, second, measure="roc_auc")
+        late = heldout.compare(first, second, measures="roc_auc")
         return [
             result.to_dict() for result in (compared, late, decision, validation, validation["roc_auc"], first["f1"])
         ] + [str(compared), str(decision), str(validation)]

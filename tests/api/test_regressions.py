@@ -176,3 +176,26 @@ def test_the_report_says_when_the_more_accurate_answer_costs_more(matrix, total,
     said = " ".join(str(seen).split())
     assert f'The classifier is more accurate than always predicting "+" {sentence}' in said
     assert "costs more" not in str(heldout.evaluate(matrix=matrix, labels=["+", "-"]))
+
+
+def test_measures_of_ordered_classes_say_in_which_order_they_were_taken():
+    truth = ["low", "mid", "high", "low", "mid", "high", "low", "high"]
+    answer = ["low", "high", "high", "mid", "mid", "mid", "low", "low"]
+    by_letters = heldout.evaluate(truth, answer)
+    meant = heldout.evaluate(truth, answer, labels=["low", "mid", "high"])
+    for name in ("linear_kappa", "quadratic_kappa"):
+        assert by_letters[name].value < meant[name].value
+        assert "classes in the order high, low, mid; another is given by labels= (--labels)" in by_letters[name].note
+        assert "low, mid, high" in str(meant[name])
+        assert by_letters[name].rows()[0]["note"]
+    assert not by_letters["kappa"].note
+    numbers = {"low": 1, "mid": 2, "high": 3}
+    assert not heldout.evaluate([numbers[x] for x in truth], [numbers[x] for x in answer])["quadratic_kappa"].note
+    asked = heldout.evaluate(truth, answer, measures=["quadratic_kappa"])
+    other = heldout.evaluate(truth, truth[::-1])
+    gate = heldout.check(by_letters, require="quadratic_kappa > 0.1")
+    for shown in (asked, heldout.compare(by_letters, other, measure="quadratic_kappa"), gate):
+        assert "lasses in the order high, low, mid" in " ".join(str(shown).split())
+    rows = [[float(numbers[x]), number % 3] for number, x in enumerate(truth * 4)]
+    found = heldout.validate("knn:1", rows, truth * 4, plan="4-fold", measures=["quadratic_kappa"])
+    assert "classes in the order high, low, mid" in " ".join(str(found).split())

@@ -107,10 +107,10 @@ def test_the_covariance_of_areas_losses_and_shares_is_that_of_resampled_cases():
 
 
 def test_equal_models_may_all_be_the_best_and_one_far_ahead_is_it():
-    equal = compare(EQUAL, measure=["accuracy", "roc_auc", "brier"])
+    equal = compare(EQUAL, measures=["accuracy", "roc_auc", "brier"])
     assert equal.verdict == "Any of the 6 may be the best by accuracy: none can be ruled out."
     assert str(equal).index("Any of the 6") < str(equal).index("cannot be told apart")
-    apart = compare(APART, measure=["accuracy", "roc_auc", "brier", "macro f1"])
+    apart = compare(APART, measures=["accuracy", "roc_auc", "brier", "macro f1"])
     for by in apart.best.measures:
         assert by.may_be_best == ("good",)
         assert by.method == "max-t"
@@ -120,7 +120,7 @@ def test_equal_models_may_all_be_the_best_and_one_far_ahead_is_it():
 
 
 def test_limits_for_all_pairs_are_wider_than_those_of_one_and_stand_in_the_rows():
-    found = compare(EQUAL, measure=["accuracy", "roc_auc", "brier", "f1"])
+    found = compare(EQUAL, measures=["accuracy", "roc_auc", "brier", "f1"])
     for pair, row in zip(found.pairs, found.rows(), strict=True):
         low, high = pair.together
         assert low < pair.tested.low
@@ -137,19 +137,19 @@ def test_splits_and_test_sets_of_their_own_have_a_best_too():
     features = np.random.default_rng(2).normal(size=(240, 2)) + truth[:, None]
     learners = ("naive-bayes", "knn:5", "majority")
     validated = heldout.validate(learners, features, truth, plan="5-fold", measures=[])
-    over = compare(validated, measure="accuracy").best
+    over = compare(validated, measures="accuracy").best
     assert over.measures[0].method == "max-t"
     assert "majority" not in str(over.may_be_best)
-    alone = compare(APART, measure=["accuracy", "roc_auc", "brier"], paired=False).best
+    alone = compare(APART, measures=["accuracy", "roc_auc", "brier"], paired=False).best
     assert {by.method for by in alone.measures} == {"max-t"}
     assert alone.may_be_best == ("good",)
 
 
 def test_two_and_a_control_have_no_best():
     assert compare(APART["good"], APART["poor"]).best is None
-    assert compare(APART, control="poor", measure="accuracy").best is None
+    assert compare(APART, control="poor", measures="accuracy").best is None
     with pytest.raises(OptionError, match="no best by 'recal'"):
-        compare(APART, measure="accuracy").best["recal"]
+        compare(APART, measures="accuracy").best["recal"]
 
 
 def test_verdict_and_findings_of_a_comparison_do_not_contradict_each_other():
@@ -157,7 +157,7 @@ def test_verdict_and_findings_of_a_comparison_do_not_contradict_each_other():
     seen = set()
     for gain in np.linspace(0.0, 0.5, 6):
         sides = scored({"a": 0.8, "b": 0.8 + gain, "c": 0.7}, seed=int(100 * gain))
-        found = compare(sides, measure="accuracy")
+        found = compare(sides, measures="accuracy")
         by, review = found.best.measures[0], found.review
         seen.add(len(by.may_be_best))
         told = {frozenset((p.a, p.b)): p.better for p in found.pairs}
@@ -178,13 +178,13 @@ def test_costs_that_are_not_told_apart_are_no_reason_to_choose():
     first[:6], second[60:73] = 0, 1
     costs = {(1, 0): 3.0, (0, 1): 1.0}
     sides = [heldout.evaluate(truth, answers, positive=1, costs=costs, measures=[]) for answers in (first, second)]
-    by_cost = compare(*sides, measure=["accuracy", "expected_cost"])
+    by_cost = compare(*sides, measures=["accuracy", "expected_cost"])
     assert by_cost["expected_cost"].better == "undecided"
     found = by_cost.review["H053"]
     assert (found.outcome, found.severity) == ("fired", "know")
     assert "cannot be told apart by cost" in found.advice
     assert "Choose" not in found.advice
-    untested = compare(*sides, measure="accuracy").review["H053"]
+    untested = compare(*sides, measures="accuracy").review["H053"]
     assert untested.advice.startswith("Compare them by cost")
 
 
@@ -192,12 +192,12 @@ def test_one_group_says_nothing_of_the_best_and_the_order_of_the_models_does_not
     shares = {"a": 0.7, "b": 0.75, "c": 0.9}
     answers = {name: np.where(RNG.random(N) < right, TRUTH, ~TRUTH) for name, right in shares.items()}
     one = {name: heldout.evaluate(TRUTH, answer, group=np.zeros(N)) for name, answer in answers.items()}
-    assert compare(one, measure="accuracy").best["accuracy"].winner is None
+    assert compare(one, measures="accuracy").best["accuracy"].winner is None
     group = np.sort(RNG.integers(0, 40, N) ** 2 // 40)
     sides = {name: heldout.evaluate(TRUTH, answer, group=group) for name, answer in answers.items()}
     limits = {
-        compare({name: sides[name] for name in names}, measure="accuracy").best["accuracy"].winner.limit
+        compare({name: sides[name] for name in names}, measures="accuracy").best["accuracy"].winner.limit
         for names in ("abc", "bca", "cab")
     }
     assert max(limits) - min(limits) < 2e-3
-    assert min(limits) < compare(sides, measure="accuracy").best["accuracy"].winner.value
+    assert min(limits) < compare(sides, measures="accuracy").best["accuracy"].winner.value

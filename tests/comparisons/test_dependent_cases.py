@@ -42,7 +42,7 @@ def evaluations(**options: Any) -> list[heldout.Evaluation]:
 
 def compared(*given: Any, measure: str, **options: Any) -> PairTest:
     """The test of one measure."""
-    seen = heldout.compare(*given, measure=measure, **options)
+    seen = heldout.compare(*given, measures=measure, **options)
     assert isinstance(seen, heldout.Comparison)
     return seen[measure].tested
 
@@ -196,7 +196,7 @@ def test_the_same_answers_everywhere_leave_room_for_what_was_not_seen():
 
 def test_a_method_for_independent_cases_is_refused():
     with pytest.raises(OptionError, match="takes cases as independent") as refused:
-        heldout.compare(*evaluations(), measure="accuracy", method="mcnemar-exact")
+        heldout.compare(*evaluations(), measures="accuracy", method="mcnemar-exact")
     assert "influence-t" in refused.value.hint
 
 
@@ -249,5 +249,5 @@ def test_weights_of_a_table_of_results_and_of_learners_are_refused(tmp_path):
 def test_rows_that_are_counted_elsewhere_are_refused(tmp_path, options, text):
     frames = [pl.scan_csv(file).with_row_index("case") for file in written(tmp_path)]
     with pytest.raises(OptionError, match=text) as refused:
-        heldout.compare(*frames, id="case", truth="truth", predicted="predicted", measure="accuracy", **options)
+        heldout.compare(*frames, id="case", truth="truth", predicted="predicted", measures="accuracy", **options)
     assert "--engine memory" in refused.value.hint

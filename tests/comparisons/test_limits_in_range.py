@@ -41,20 +41,20 @@ def check_limits(found):
 @pytest.mark.parametrize("method", ["corrected-t", "paired-t", "corrected-repeated-t", "bayes-correlated-t"])
 @pytest.mark.parametrize("measure", ["accuracy", "roc_auc", "brier", "macro f1", "kappa"])
 def test_limits_over_three_folds_are_possible(method, measure):
-    check_limits(compare(*evaluated(fold=FOLDS), measure=measure, method=method))
+    check_limits(compare(*evaluated(fold=FOLDS), measures=measure, method=method))
 
 
 def test_three_folds_would_reach_beyond_without_a_cut():
-    found = compare(*evaluated(fold=FOLDS), measure="accuracy")
+    found = compare(*evaluated(fold=FOLDS), measures="accuracy")
     assert (found.pairs[0].tested.low, found.pairs[0].tested.high) == (-1.0, 1.0)
     assert 0 < found.p < 1
     assert "1.0" not in found.verdict.replace("1.000", "")
 
 
 def test_margins_and_the_best_of_three_keep_the_range_too():
-    check_limits(compare(*evaluated(fold=FOLDS), measure="accuracy", margin=0.1))
-    check_limits(compare(*evaluated(3, fold=FOLDS), measure="accuracy"))
-    three = compare(*evaluated(3, fold=FOLDS), measure="accuracy")
+    check_limits(compare(*evaluated(fold=FOLDS), measures="accuracy", margin=0.1))
+    check_limits(compare(*evaluated(3, fold=FOLDS), measures="accuracy"))
+    three = compare(*evaluated(3, fold=FOLDS), measures="accuracy")
     if three.best is not None:
         assert all(abs(end) <= 1 for one in three.best["accuracy"].contenders for end in (one.low, one.high))
 
@@ -67,8 +67,8 @@ def test_limits_of_few_cases_and_groups_are_possible(columns):
 
 def test_limits_over_data_sets_and_splits_are_possible():
     table = {"a": [0.99, 0.01], "b": [0.01, 0.98]}
-    check_limits(compare(table, measure="accuracy"))
-    check_limits(compare(table, measure="accuracy", splits=True, test_share=0.5))
+    check_limits(compare(table, measures="accuracy"))
+    check_limits(compare(table, measures="accuracy", splits=True, test_share=0.5))
     assert compare(table, splits=True, test_share=0.5).pairs[0].tested.high > 1, "of no measure no range is known"
 
 
@@ -93,6 +93,6 @@ def test_as_many_draws_as_were_asked_for(replicates, measure):
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
     sides = [heldout.evaluate(truth, score=truth * 0.2 + 0.8 * rng.random(200), threshold=0.5) for _ in range(2)]
-    p = compare(*sides, measure=measure, method="permutation", replicates=replicates).pairs[0].tested.p
+    p = compare(*sides, measures=measure, method="permutation", replicates=replicates).pairs[0].tested.p
     # A share of the draws, of which what was seen counts as one.
     assert p * (replicates + 1) == pytest.approx(round(p * (replicates + 1)), abs=1e-9)

@@ -55,7 +55,7 @@ EXPECTED = corrected_t(FoldValues.of(A, B, folds=10, repeats=2))
 def test_a_file_of_wekas_experimenter_gives_wekas_p(row):
     measure, percent = COLUMNS[row["metric"]]
     method = "corrected-t" if row["tester"] == "PairedCorrectedTTester" else "paired-t"
-    found = compare(RAW, data_set=row["dataset"], measure=measure, method=method, correction="none")
+    found = compare(RAW, data_set=row["dataset"], measures=measure, method=method, correction="none")
     pair = found.get(row["a"], row["b"], measure)
     assert pair.tested.p == pytest.approx(row["p_weka"], abs=1e-8)
     assert percent * pair.tested.difference == pytest.approx(row["diff_mean"], abs=1e-9)
@@ -76,7 +76,7 @@ def test_several_data_sets_are_ranked_by_the_means_of_their_splits():
         compare(RAW, data_set="irs")
 
 
-@pytest.mark.parametrize("splits", [False, True])
+@pytest.mark.parametrize("splits", [None, True])
 @pytest.mark.parametrize(
     "form",
     [
@@ -92,16 +92,16 @@ def test_several_data_sets_are_ranked_by_the_means_of_their_splits():
     ],
 )
 def test_every_form_of_a_table_of_splits_gives_the_same(form, splits):
-    check_splits(compare(form, measure="accuracy", splits=splits), splits=splits)
+    check_splits(compare(form, measures="accuracy", splits=splits), splits=splits)
 
 
 @pytest.mark.parametrize("form", [WIDE, LONG])
 def test_a_file_gives_the_same(form, tmp_path):
     form.to_csv(tmp_path / "splits.csv", index=False)
-    check_splits(compare(tmp_path / "splits.csv", measure="accuracy"))
+    check_splits(compare(tmp_path / "splits.csv", measures="accuracy"))
     # With the index of the frame, which is no learner either.
     form.to_csv(tmp_path / "splits.csv")
-    check_splits(compare(tmp_path / "splits.csv", measure="accuracy"))
+    check_splits(compare(tmp_path / "splits.csv", measures="accuracy"))
 
 
 def check_splits(found, *, splits=False):
@@ -145,7 +145,7 @@ def test_runs_and_folds_are_never_ranked():
 
 
 def test_a_learner_may_be_called_like_a_run():
-    found = compare({"iteration": [0.91, 0.82, 0.73], "other": [0.8, 0.7, 0.6]})
+    found = compare({"iteration": [0.91, 0.82, 0.73], "other": [0.8, 0.7, 0.6]}, splits=False)
     assert found.names == ("iteration", "other")
     assert found.met == "data sets"
 
@@ -154,7 +154,7 @@ def test_an_unknown_ratio_is_refused_with_the_option_to_use():
     table = WIDE.drop(columns=["fold"]).assign(run=range(20))
     with pytest.raises(OptionError, match="--test-share"):
         compare(table)
-    found = compare(table, test_share="1/10", measure="accuracy")
+    found = compare(table, test_share="1/10", measures="accuracy")
     assert found.p == pytest.approx(EXPECTED.p, rel=1e-12)
     assert "was given" in found.reason
     # Runs with other folds are no whole cross-validations.
@@ -168,7 +168,7 @@ def test_an_unknown_ratio_is_refused_with_the_option_to_use():
 
 def test_rows_are_splits_where_that_is_said():
     table = {"A": A.tolist(), "B": B.tolist()}
-    assert compare(table).met == "data sets"
+    assert compare(table, splits=False).met == "data sets"
     found = compare(table, splits=True, test_share=0.1)
     assert found.met == "same splits"
     assert found.p == pytest.approx(EXPECTED.p, rel=1e-12)
@@ -176,11 +176,11 @@ def test_rows_are_splits_where_that_is_said():
 
 
 def test_errors_are_better_when_lower_and_margins_are_judged():
-    assert compare(WIDE.assign(B=B - 0.1), measure="accuracy").pairs[0].better == "a"
-    assert compare(WIDE.assign(B=B - 0.1), measure="error_rate").pairs[0].better == "b"
+    assert compare(WIDE.assign(B=B - 0.1), measures="accuracy").pairs[0].better == "a"
+    assert compare(WIDE.assign(B=B - 0.1), measures="error_rate").pairs[0].better == "b"
     assert compare(LONG.rename(columns={"accuracy": "error"})).pairs[0].measure == "error_rate"
-    assert compare(WIDE, measure="accuracy", margin=0.2).pairs[0].margin.outcome == "shown"
-    percent = compare(WIDE.assign(A=100 * A, B=100 * B), measure="accuracy")
+    assert compare(WIDE, measures="accuracy", margin=0.2).pairs[0].margin.outcome == "shown"
+    percent = compare(WIDE.assign(A=100 * A, B=100 * B), measures="accuracy")
     assert percent.pairs[0].value_a == pytest.approx(A.mean())
     assert "per cent" in str(percent)
 
@@ -208,14 +208,14 @@ def test_what_cross_validate_gives_is_compared_by_its_splits():
     assert found["log_loss"].value_a == pytest.approx(-scored["bayes"]["test_neg_log_loss"].mean())
     assert {pair.name for pair in found} == {"accuracy", "log_loss", "macro f1"}
     # Several as they are, with names beside them.
-    again = compare(*scored.values(), names=["bayes", "tree"], measure="accuracy")
+    again = compare(*scored.values(), names=["bayes", "tree"], measures="accuracy")
     assert again.p == found["accuracy"].p
     # One scorer has no name, and without the indices the ratio is not known.
     random = ShuffleSplit(6, test_size=0.25, random_state=1)
     single = {name: cross_validate(model, x, y, cv=random) for name, model in models.items()}
     with pytest.raises(OptionError, match="return_indices"):
         compare(single)
-    assert compare(single, test_share=0.25, measure="accuracy").pairs[0].tested.n == 6
+    assert compare(single, test_share=0.25, measures="accuracy").pairs[0].tested.n == 6
     another = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=7)
     other = cross_validate(models["tree"], x, y, cv=another, scoring=["accuracy"], return_indices=True)
     with pytest.raises(ValuesError, match="not tested on the same splits"):
@@ -235,7 +235,7 @@ def test_what_does_not_fit_is_refused():
         compare({"fold": [1, 2], "truth": ["x", "y"], "predicted": ["x", "x"]})
     assert "--predicted A" in str(refused.value)
     with pytest.raises(ColumnError, match="No column holds f1"):
-        compare(LONG.assign(recall=0.5), measure="f1")
+        compare(LONG.assign(recall=0.5), measures="f1")
     with pytest.raises(OptionError, match="one learner only"):
         compare(WIDE.drop(columns=["B"]))
     with pytest.raises(OptionError, match="here are predictions"):
@@ -258,7 +258,7 @@ def test_undefined_results_of_weka_are_left_out(tmp_path):
         for k, area in (("1", "0.9"), ("5", "?" if run == 2 else f"0.8{run}")):
             text += f"{run},1,weka.classifiers.lazy.IBk,'-K {k}',90.{run},{area}\n"
     (tmp_path / "weka.csv").write_text(text, encoding="utf-8")
-    found = compare(tmp_path / "weka.csv", measure="roc_auc", test_share=1 / 3)
+    found = compare(tmp_path / "weka.csv", measures="roc_auc", test_share=1 / 3)
     assert found.pairs[0].tested.n == 3
     assert "left out" in str(found)
     assert all("-K" in name for name in found.names), "schemes that differ by their options are two"

@@ -331,9 +331,9 @@ def test_scores_of_four_bytes_compare_lazily_as_they_are_evaluated_and_as_rows_a
     options: dict[str, Any] = {"truth": "y", "threshold": 0.7}
     for held in (rows, rows.lazy()):
         alone = [heldout.evaluate(held, score=name, **options)[measure].value for name in "ab"]
-        both = heldout.compare(held, score=["a", "b"], measure=measure, **options).to_dict()["comparisons"][0]
+        both = heldout.compare(held, score=["a", "b"], measures=measure, **options).to_dict()["comparisons"][0]
         assert both["difference"] == pytest.approx(alone[0] - alone[1], rel=1e-9)
-    eager = heldout.compare(rows, score=["a", "b"], measure=measure, **options).to_dict()["comparisons"][0]
+    eager = heldout.compare(rows, score=["a", "b"], measures=measure, **options).to_dict()["comparisons"][0]
     for part in ("difference", "low", "high", "p"):
         assert both[part] == pytest.approx(eager[part], rel=1e-9)
 

@@ -56,7 +56,7 @@ def test_uses_are_counted_by_the_cases_and_models_by_their_values(tmp_path):
 def test_a_comparison_and_a_gate_enter_what_they_saw(tmp_path):
     path = tmp_path / "ledger.jsonl"
     sides = {name: heldout.evaluate(TRUTH, wrong_in(*at)) for name, at in (("a", (0, 9)), ("b", (40, 20)))}
-    comparison: Any = heldout.compare(sides, measure="accuracy", ledger=path)
+    comparison: Any = heldout.compare(sides, measures="accuracy", ledger=path)
     assert comparison.review["H072"].outcome == "passed"
     gate = heldout.check(TRUTH, wrong_in(90, 12), require="accuracy >= 0.5", forbid="H073", ledger=path)
     assert not gate.passed

@@ -202,7 +202,7 @@ def compared_again(times: int):
     with tempfile.TemporaryDirectory() as folder:
         for at in range(times):
             sides = wrong_in(*range(20 + at)), wrong_in(*range(90 + at, 150))
-            found = heldout.compare(*sides, measure="accuracy", ledger=Path(folder, "ledger.jsonl"))
+            found = heldout.compare(*sides, measures="accuracy", ledger=Path(folder, "ledger.jsonl"))
     return found
 
 
@@ -231,12 +231,12 @@ def twenty_cases():
 
 def three(correction: str | None = None):
     sides = {"a": wrong_in(*range(5)), "b": wrong_in(*range(10, 35)), "c": wrong_in(*range(50, 90))}
-    return heldout.compare(sides, measure="accuracy", correction=correction)
+    return heldout.compare(sides, measures="accuracy", correction=correction)
 
 
 def learners(plan: str, **options: Any):
     both = heldout.validate(["naive-bayes", "tree"], *cases(), plan=plan, measures=[])
-    return heldout.compare(both, measure="accuracy", **options)
+    return heldout.compare(both, measures="accuracy", **options)
 
 
 def lecture(costs: Costs | None = COSTS, **matrices: list[list[int]]):
@@ -254,12 +254,12 @@ def recall_against_specificity():
     eager, timid = truth.copy(), truth.copy()
     eager[100:160], timid[:40] = 1, 0
     sides = [heldout.evaluate(truth, answers, positive=1, measures=[]) for answers in (eager, timid)]
-    return heldout.compare(*sides, measure=["recall", "specificity"])
+    return heldout.compare(*sides, measures=["recall", "specificity"])
 
 
 def table(n: int, **options: Any):
     values = np.random.default_rng(0).uniform(0.6, 0.8, n)
-    return heldout.compare({"x": values, "y": values + 0.02 + 0.01 * np.arange(n) / n}, **options)
+    return heldout.compare({"x": values, "y": values + 0.02 + 0.01 * np.arange(n) / n}, splits=False, **options)
 
 
 CASES: dict[str, Case] = {
@@ -357,7 +357,7 @@ CASES: dict[str, Case] = {
     "H054": Case(
         one_case,
         twenty_cases,
-        lambda: heldout.compare(never(), never(), measure="precision"),
+        lambda: heldout.compare(never(), never(), measures="precision"),
         "there are no intervals",
     ),
     "H055": Case(one_case, twenty_cases, lambda: learners("10-fold"), "they are not compared case by case"),

@@ -338,12 +338,12 @@ def test_an_undecided_difference_and_the_cases_that_it_takes():
 
 
 def test_a_margin_that_is_not_shown():
-    seen = compare(wrong_in(*range(20)), wrong_in(*range(20, 30)), measure="accuracy", margin=0.02)
+    seen = compare(wrong_in(*range(20)), wrong_in(*range(20, 30)), measures="accuracy", margin=0.02)
     found = seen.review["H054"]
     assert found.outcome == "fired"
     assert found.title.startswith("Non-inferiority of A and B by accuracy is not shown")
     assert found.facts["low"] < -0.02 < found.facts["high"]
-    shown = compare(wrong_in(*range(20)), wrong_in(*range(20, 30)), measure="accuracy", margin=0.5)
+    shown = compare(wrong_in(*range(20)), wrong_in(*range(20, 30)), measures="accuracy", margin=0.5)
     assert shown.review["H054"].outcome == "passed"
 
 
@@ -364,7 +364,7 @@ def test_a_difference_that_is_sure_and_small():
     assert 0 < pair["low"] < pair["high"] < facts["matters"] == 0.01
     # What was said to matter beforehand counts, where it was.
     seen = compare(
-        wrong_in(*range(20), n=20_000), wrong_in(*range(100, 180), n=20_000), measure="accuracy", margin=0.002
+        wrong_in(*range(20), n=20_000), wrong_in(*range(100, 180), n=20_000), measures="accuracy", margin=0.002
     )
     assert seen.review["H056"].outcome == "passed"
 
@@ -408,7 +408,7 @@ def test_the_number_of_splits():
 
 def test_every_measure_of_a_pair_is_a_test_too():
     sides = {"a": wrong_in(*range(5)), "b": wrong_in(*range(10, 35)), "c": wrong_in(*range(50, 90))}
-    facts = compare(sides, measure=["accuracy", "macro f1"], correction="none").review["H051"].facts
+    facts = compare(sides, measures=["accuracy", "macro f1"], correction="none").review["H051"].facts
     assert (facts["pairs"], facts["tests"]) == (3, 6)
     assert facts["false_alarm"] == pytest.approx(1 - 0.95**6)
 
@@ -416,12 +416,12 @@ def test_every_measure_of_a_pair_is_a_test_too():
 def test_the_least_p_over_data_sets_is_that_after_the_correction():
     values = np.random.default_rng(0).uniform(0.6, 0.8, 6)
     columns = {name: values + step * (0.02 + 0.001 * np.arange(6)) for step, name in enumerate("xyz")}
-    seen = compare(columns, method="wilcoxon")
+    seen = compare(columns, splits=False, method="wilcoxon")
     # Six data sets alone allow p = 1/32, but three pairs multiply it.
     assert seen.review["H059"].outcome == "fired"
     assert seen.review["H059"].facts["least_p"] == pytest.approx(3 / 32)
     assert min(pair.p for pair in seen.pairs) == pytest.approx(3 / 32)
-    assert compare(columns, method="wilcoxon", correction="none").review["H059"].outcome == "passed"
+    assert compare(columns, splits=False, method="wilcoxon", correction="none").review["H059"].outcome == "passed"
 
 
 def test_dates_that_were_left_out_are_known_by_name_and_not_by_a_sentence():

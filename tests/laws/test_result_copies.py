@@ -88,7 +88,7 @@ def decided(seed: int) -> Result:
 
 
 def chosen(seed: int) -> Result:
-    return heldout.choose_threshold(data(seed)["truth"], score=data(seed)["score"], maximize="f1")
+    return heldout.choose_threshold(data(seed)["truth"], score=data(seed)["score"], by="f1")
 
 
 KINDS: dict[str, Callable[[int], Any]] = {

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
+import heldout
 from heldout.errors import ColumnError, FileError, HeldoutError, LabelError, OptionError, ValuesError
 from heldout.learners.data import read_problem
 
@@ -343,3 +344,31 @@ def test_a_file_without_a_usual_target_is_refused_with_the_flag(tmp_path):
 
 def test_a_target_with_few_distinct_whole_numbers_is_classes():
     assert read_problem(np.arange(40.0).reshape(40, 1), np.arange(40) % 20).labels == tuple(range(20))
+
+
+FEATURES = pd.DataFrame({"a": np.arange(24.0) % 5, "b": np.arange(24.0) % 7})
+CLASSES = pd.Series(np.arange(24) % 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: heldout.validate("naive-bayes", FEATURES, CLASSES.iloc[::-1]), "X and y"),
+        (lambda: heldout.validate("naive-bayes", FEATURES, CLASSES, group=CLASSES.iloc[::-1]), "X and group"),
+        (lambda: heldout.validate("naive-bayes", FEATURES, CLASSES, fold=CLASSES.iloc[::-1]), "X and fold"),
+        (lambda: heldout.validate("naive-bayes", dict(FEATURES), CLASSES.iloc[::-1]), "a and y"),
+        (lambda: heldout.validate("naive-bayes", {**FEATURES, "b": CLASSES.iloc[::-1]}, CLASSES), "a and b"),
+        (lambda: heldout.learning_curve("naive-bayes", FEATURES, CLASSES.iloc[::-1]), "X and y"),
+        (lambda: heldout.bias_variance("naive-bayes", FEATURES, CLASSES.iloc[::-1]), "X and y"),
+        (lambda: heldout.card("naive-bayes", FEATURES, CLASSES.iloc[::-1]), "X and y"),
+    ],
+)
+def test_features_classes_and_groups_stand_in_one_order(call, named):
+    with pytest.raises(ValuesError, match=f"indexes of {named} hold the same labels in another order"):
+        call()
+
+
+def test_other_indexes_are_matched_by_position_and_that_is_said():
+    found = heldout.validate("naive-bayes", FEATURES.set_index(FEATURES.index + 100), CLASSES, plan="2-fold")
+    assert any("matched by position" in note for note in found.problem.notes)
+    assert heldout.validate("naive-bayes", FEATURES, CLASSES, plan="2-fold").problem.notes == ()

@@ -36,7 +36,7 @@ def of_table(found) -> LearnerRanks:
 
 
 def test_two_markers_of_asah_by_delong_as_in_proc():
-    found = of_two(compare(ASAH, truth="outcome", score=["s100b", "wfns"], positive="Poor", measure="roc_auc"))
+    found = of_two(compare(ASAH, truth="outcome", score=["s100b", "wfns"], positive="Poor", measures="roc_auc"))
     pair = found["roc_auc"]
     theirs = read_json("r/proc_asah.json")["tests"]["s100b_vs_wfns"]["delong_paired"]
     assert pair.tested.method == "delong"
@@ -58,7 +58,7 @@ def test_the_same_markers_on_different_patients_as_in_proc():
         evaluate(outcome, score=[float(row[name]) for row in patients], threshold=cut, positive="Poor", measures=[])
         for name, cut in (("s100b", 0.2), ("wfns", 3))
     ]
-    pair = of_two(compare(*sides, paired=False, measure="roc_auc"))["roc_auc"]
+    pair = of_two(compare(*sides, paired=False, measures="roc_auc"))["roc_auc"]
     theirs = read_json("r/proc_asah.json")["tests"]["s100b_vs_wfns"]["delong_unpaired"]
     assert (pair.tested.statistic, pair.p) == pytest.approx((theirs["statistic"], theirs["p"]), abs=1e-8)
 
@@ -73,7 +73,7 @@ def test_mcnemar_s_tables_as_in_r(name, method):
     right_a = np.repeat([1, 1, 0, 0], [both, only_a, only_b, neither])
     right_b = np.repeat([1, 0, 1, 0], [both, only_a, only_b, neither])
     sides = [evaluate(truth, np.where(right, truth, 1 - truth), measures=[]) for right in (right_a, right_b)]
-    found = of_two(compare(*sides, measure="accuracy", method=method))["accuracy"]
+    found = of_two(compare(*sides, measures="accuracy", method=method))["accuracy"]
     p, statistic = METHODS[method]
     assert found.p == pytest.approx(case[p], rel=1e-10)
     assert found.tested.difference == pytest.approx((case["b"] - case["c"]) / len(truth), abs=1e-12)
@@ -105,7 +105,7 @@ def test_demsar_s_table_against_c45(correction):
 def test_mitchell_s_two_hypotheses_on_one_hundred_cases_each():
     # .30 against .20 on 100 cases each: d = .10 and its standard deviation is .061.
     sides = [evaluate(matrix=[[100 - wrong, wrong], [0, 0]], labels=["right", "wrong"]) for wrong in (30, 20)]
-    found = of_two(compare(*sides, measure="error_rate", method="normal"))["error_rate"]
+    found = of_two(compare(*sides, measures="error_rate", method="normal"))["error_rate"]
     assert (found.value_a, found.value_b) == pytest.approx((0.30, 0.20))
     assert found.tested.difference == pytest.approx(0.10, abs=1e-12)
     sigma = (found.tested.high - found.tested.low) / (2 * 1.959964)
@@ -117,11 +117,11 @@ def test_newcombe_s_two_proportions_as_in_r():
     # 56 of 70 against 48 of 80.
     theirs = read_json("r/two_prop.json")
     sides = [evaluate(matrix=[[hits, n - hits], [0, 0]], measures=[]) for hits, n in ((56, 70), (48, 80))]
-    found = of_two(compare(*sides, measure="accuracy"))["accuracy"]
+    found = of_two(compare(*sides, measures="accuracy"))["accuracy"]
     assert found.tested.method == "unpaired-newcombe"
     assert found.p == pytest.approx(theirs["p"], abs=1e-12)
     assert found.tested.statistic**2 == pytest.approx(theirs["score_test_chi2"], abs=1e-10)
-    normal = of_two(compare(*sides, measure="accuracy", method="normal"))["accuracy"].tested
+    normal = of_two(compare(*sides, measures="accuracy", method="normal"))["accuracy"].tested
     assert [normal.low, normal.high] == pytest.approx(theirs["wald_ci"], abs=1e-10)
 
 
@@ -133,7 +133,7 @@ def test_the_more_accurate_of_the_note_s_two_models_costs_more(order):
         name.upper(): evaluate(matrix=example[name]["matrix"], labels=example["labels"], positive="+", costs=costs)
         for name in order
     }
-    found = of_two(compare(sides, measure=["accuracy", "total_cost"]))
+    found = of_two(compare(sides, measures=["accuracy", "total_cost"]))
     costly = found["total_cost"]
     assert {costly.a: costly.value_a, costly.b: costly.value_b} == {"M1": 3910, "M2": 4255}
     said = "M2 is more accurate than M1 (.900 against .800), but it costs more: 4,255 against 3,910."

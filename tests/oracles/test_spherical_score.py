@@ -71,7 +71,7 @@ def test_comparisons_are_those_of_the_case_scores(tmp_path):
     assert joined
     for name, data in joined.items():
         found = heldout.compare(
-            data, truth="y", score=["s", "o"], positive="yes", id="id", measure="spherical_score"
+            data, truth="y", score=["s", "o"], positive="yes", id="id", measures="spherical_score"
         ).rows()[0]
         assert found["difference"] == pytest.approx((scores[0] - scores[1]).mean(), rel=1e-9), name
         assert found["p"] == pytest.approx(ttest_rel(*scores).pvalue, rel=1e-6), name

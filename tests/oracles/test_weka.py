@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -189,6 +190,17 @@ def test_errors_of_a_validation_are_relative_to_the_training_parts(data: str, fi
     found: Any = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
     summary = section(found.to_weka().splitlines(), "Summary")
     assert [line.removesuffix(" %").split()[-1] for line in summary[2:7]] == figures
+
+
+def test_weights_of_rows_that_are_not_used_are_said_in_wekas_layout_too(tmp_path: Path) -> None:
+    text = (WEKA / "weather.nominal.arff").read_text(encoding="utf-8").rstrip()
+    (tmp_path / "weighted.arff").write_text(text + ",{2}\n", encoding="utf-8")
+    found: Any = validate("weka-naive-bayes", tmp_path / "weighted.arff", plan="weka 10-fold seed 1")
+    assert "The weights of the rows were not used" in section(found.to_weka().splitlines(), "Notes")[0]
+    plain: Any = validate("weka-naive-bayes", WEKA / "weather.nominal.arff", plan="weka 10-fold seed 1")
+    assert "Notes" not in plain.to_weka()
+    frame = {"truth": [0, 1, 1, 0], "predicted": [0, 1, 0, 0], "weight": [1, 2, 1, 1]}
+    assert "'weight'" in section(evaluate(frame).to_weka().splitlines(), "Notes")[0]
 
 
 def test_numbers_stand_with_their_points_below_each_other() -> None:

@@ -102,6 +102,40 @@ def test_series_with_the_same_labels_in_another_order_are_refused(role):
         heldout.evaluate(frame, truth="y", predicted=truth.loc[list("bafedc")])
 
 
+FRAME = pd.DataFrame(
+    {"truth": [0, 1, 1, 0, 1, 0], "predicted": [0, 1, 0, 0, 1, 1], "score": [0.2, 0.9, 0.4, 0.1, 0.8, 0.6]}
+)
+OTHER_ORDER = pd.Series([1, 2, 3, 1, 2, 3]).iloc[::-1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: heldout.evaluate(FRAME, weight=OTHER_ORDER),
+        lambda: heldout.evaluate(FRAME, slices={"site": OTHER_ORDER}),
+        lambda: heldout.evaluate(FRAME, slices=pd.DataFrame({"site": OTHER_ORDER})),
+        lambda: heldout.evaluate({**FRAME, "predicted": FRAME["predicted"].iloc[::-1]}),
+        lambda: heldout.count(FRAME, weight=OTHER_ORDER),
+        lambda: heldout.check(FRAME, require="accuracy > 0.1", weight=OTHER_ORDER),
+        lambda: heldout.check(FRAME, require="accuracy[site=1] > 0.1", slices={"site": OTHER_ORDER}),
+        lambda: heldout.compare(FRAME, FRAME, weight=OTHER_ORDER),
+        lambda: heldout.choose_threshold(FRAME, score="score", weight=OTHER_ORDER, maximize="f1"),
+        lambda: heldout.Evidence().update(FRAME, weight=OTHER_ORDER),
+    ],
+)
+def test_what_stands_beside_a_frame_has_its_order(call):
+    with pytest.raises(ValuesError, match="hold the same labels in another order"):
+        call()
+
+
+def test_slices_may_be_a_frame_and_no_bare_values():
+    sites = pd.DataFrame({"site": [1, 2, 1, 2, 1, 2]})
+    by_name = heldout.evaluate(FRAME, slices={"site": sites["site"]}).slices()
+    assert heldout.evaluate(FRAME, slices=sites).slices().to_json() == by_name.to_json()
+    with pytest.raises(OptionError, match="values without a name: a Series"):
+        heldout.evaluate(FRAME, slices=sites["site"])
+
+
 def test_iterators_and_matrices_are_columns():
     result = heldout.evaluate(iter([1, 0, 1, 0]), score=iter([0.8, 0.3, 0.5, 0.6]), weight=iter([1.0, 2, 1, 1]))
     assert result["roc_auc"].value == pytest.approx((3 + 2) / 6)
@@ -156,7 +190,7 @@ def test_confidences_that_cannot_be_turned_are_refused(write, engine):
 def test_a_threshold_on_confidences_is_refused(write):
     columns, _ = pipeline()
     path = write("pipe.csv", **columns)
-    for ask in (lambda: heldout.evaluate(path, threshold=0.5), lambda: heldout.choose_threshold(path, maximize="f1")):
+    for ask in (lambda: heldout.evaluate(path, threshold=0.5), lambda: heldout.choose_threshold(path, by="f1")):
         with pytest.raises(ValuesError, match="confidence in the prediction of 'prediction'"):
             ask()
 

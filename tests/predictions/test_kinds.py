@@ -387,7 +387,7 @@ def test_a_lazy_frame_is_counted_where_it_is_and_is_no_batch():
         (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), "datetime64"),
         ([np.datetime64("2020-01-01"), "a"], "datetime64"),
         (np.array([1j, 2]), "complex128"),
-        (pl.Series([[1], [2]]), "ndarray"),
+        (pl.Series([[1], [2]]), "List"),
         ([1, "a"], "mixes labels of different types"),
         ([True, 1], "mixes labels of different types"),
         ([b"\xe9", b"\xe8"], "bytes that are not UTF-8"),

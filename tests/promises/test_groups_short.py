@@ -46,7 +46,7 @@ def find_rejections(
             heldout.evaluate(truth, score=p, positive=1, group=group, weight=weight, costs=COSTS, measures=[])
             for p in (first, second)
         ]
-        seen = heldout.compare(*sides, measure=list(measures))
+        seen = heldout.compare(*sides, measures=list(measures))
         assert isinstance(seen, heldout.Comparison)
         for name in measures:
             told[name].append(seen[name].p <= 0.05)

@@ -12,7 +12,7 @@ from tests.report.moved import COSTS, churn
 import heldout
 from heldout.intervals.score_methods import score_method_names
 from heldout.report.explanations import method_words
-from heldout.show.blocks import Block, Facts, Note, Number, Prose, Section, Table, Title
+from heldout.show.blocks import Block, Facts, Note, Number, Overview, Prose, Section, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
 
@@ -33,6 +33,8 @@ def walked(blocks: Iterable[Block]) -> Iterator[Block]:
         yield block
         if isinstance(block, Section):
             yield from walked(block.blocks)
+        elif isinstance(block, Overview):
+            yield from (part for part in (block.figures, block.more, block.below) if part is not None)
 
 
 def of(kind: Any, blocks: Iterable[Block]) -> list[Any]:

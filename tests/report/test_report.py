@@ -54,6 +54,20 @@ def test_every_answer_has_a_page_with_findings_and_provenance(name, answers, tmp
     assert answers[name].write(tmp_path / "page.html").stat().st_size < 2_000_000
 
 
+@pytest.mark.parametrize("name", ["evaluation", "comparison", "validation", "validations"])
+def test_figures_come_first_then_findings_and_splits_later(name, answers):
+    kinds = [
+        block.name if isinstance(block, Section) else type(block).__name__ for block in answers[name].page_blocks()
+    ]
+    assert kinds[0] == "Title"
+    assert kinds.index("Overview") <= 3
+    assert kinds.index("Overview") < kinds.index("findings")
+    for later in ("threshold", "measures", "curves", "differences", "splits", "Chart"):
+        assert later not in kinds or kinds.index("findings") < kinds.index(later)
+    if name == "validation":
+        assert kinds.index("measures") < kinds.index("splits")
+
+
 def test_the_dots_of_a_validation_are_its_folds(answers):
     chart = next(c for c in of(Chart, answers["validation"].page_blocks()) if c.title == "accuracy in every split")
     assert chart.dots[0].y == tuple(answers["validation"].per_fold("accuracy").tolist())

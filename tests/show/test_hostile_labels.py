@@ -79,11 +79,12 @@ def documents() -> dict[str, Callable[[Path], Path]]:
     shuffled = LABELS[1:] + LABELS[:1]
     two = heldout.evaluate(cases(), truth="truth", score="score", positive=LABELS[1], slices=[LABELS[2]], replicates=20)
     many = heldout.evaluate(LABELS * 2, LABELS + shuffled, measures=["accuracy", "macro recall"])
-    pair = heldout.compare(two, two, names=LABELS[5:7], measure=["accuracy"])
+    pair = heldout.compare(two, two, names=LABELS[5:7], measures=["accuracy"])
     gate = heldout.check(two, require=["accuracy >= 0.1"])
     curve = two.curve("roc")
-    decision = heldout.choose_threshold(cases(), truth="truth", score="score", positive=LABELS[1], maximize="accuracy")
-    ranks = heldout.compare({label: [0.1 + at / 9, 0.2, 0.3, 0.5] for at, label in enumerate(LABELS[8:11])})
+    decision = heldout.choose_threshold(cases(), truth="truth", score="score", positive=LABELS[1], by="accuracy")
+    table = {label: [0.1 + at / 9, 0.2, 0.3, 0.5] for at, label in enumerate(LABELS[8:11])}
+    ranks = heldout.compare(table, splits=False)
     return {
         "two classes": lambda to: two.write(to / "two.html"),
         "every label": lambda to: many.write(to / "many.html"),

@@ -337,7 +337,7 @@ def test_the_catalogue_and_one_entry_of_it():
     one = inside("measures", "TPR").stdout
     assert "recall" in one
     assert "sensitivity" in one
-    assert inside("measures", "recall", "--markdown").stdout.startswith("#")
+    assert inside("measures", "recall", "--markdown", "-").stdout.startswith("#")
 
 
 def test_version():

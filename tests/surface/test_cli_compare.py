@@ -188,7 +188,7 @@ WRONG: dict[str, tuple[list[str], str, str]] = {
     "nothing": ([], "nothing to compare", "model_a.csv"),
     "no such file": (["gap.csv", "b.csv"], "There is no file gap.csv", "gaps.csv"),
     "one file that is no table": (["words.txt"], "words.txt", ""),
-    "one file of predictions": (["a.csv"], "Got text in truth, predicted", "--predicted A --predicted B"),
+    "one file of predictions": (["a.csv"], "predictions of cases and no results", "--predicted A --predicted B"),
     "gaps in a table": (["gaps.csv"], "tree on y", "leave out"),
     "a column with a slip": (["a.csv", "b.csv", "--truth", "trut"], "'trut'", "'truth'"),
     "one of several columns with a slip": (["several.csv", "--truth", "outcome", "--predicted", "first",

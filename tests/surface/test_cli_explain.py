@@ -37,7 +37,7 @@ def test_one_rule_is_explained(code):
 
 
 def test_a_code_may_be_in_small_letters_and_the_answer_in_markdown():
-    assert shown("h001", "--markdown").startswith("#")
+    assert shown("h001", "--markdown", "-").startswith("#")
 
 
 def test_a_code_that_does_not_exist_is_refused_with_the_nearest():

@@ -71,7 +71,7 @@ def test_the_report_is_that_of_one_file(run):
     status, merged, _ = run("merge", *parts, "--measure", "accuracy", "--measure", "roc_auc", "--measure", "brier")
     assert status == 0
     _, whole, _ = run("evaluate", "both.csv", "--measure", "accuracy", "--measure", "roc_auc", "--measure", "brier")
-    numbers = [line.split() for line in figures(whole) if line.lstrip().startswith(("accuracy", "ROC", "roc", "brier"))]
+    numbers = [line.split() for line in figures(whole) if line.lstrip().startswith(("accuracy", "ROC", "roc", "Brier"))]
     assert len(numbers) == 3
     assert [line for line in map(str.split, figures(merged)) if line in numbers] == numbers
 

@@ -155,7 +155,7 @@ def test_nonsense_is_refused_in_two_sentences(name, run):
 def test_what_only_the_function_can_get_wrong():
     with pytest.raises(OptionError, match="A margin is judged for"):
         plan("accuracy", value=0.9, margin=0.1, margin_kind="sameness", paired=False)
-    with pytest.raises(TypeError, match="unexpected keyword"):
+    with pytest.raises(TypeError, match="did you mean 'value'"):
         plan("accuracy", valeu=0.9)
 
 

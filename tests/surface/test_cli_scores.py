@@ -15,7 +15,7 @@ def test_scores_are_in_the_report(run):
     status, out, _ = run("evaluate", DIABETES)
     assert status == 0
     assert "score = p_tested_positive" in out
-    for name in ("ROC AUC", "average precision", "brier", "log loss"):
+    for name in ("ROC AUC", "average precision", "Brier score", "log loss"):
         assert name in out
 
 

@@ -20,7 +20,7 @@ OUTPUT = {
 }  # fmt: skip
 OWN = {
     "learner", "grid", "requirements", "files", "data", "same", "different_cases", "equivalence", "questions",
-    "feature", "plan", "memory_limit",
+    "feature", "plan", "memory_limit", "maximize",
 }  # fmt: skip
 COMMANDS: dict[Any, Any] = {
     evaluate.evaluate: heldout.evaluate,
@@ -72,7 +72,7 @@ def test_an_unknown_option_is_refused_with_the_one_that_was_meant():
     with pytest.raises(TypeError, match=r"^evaluate\(\) has no argument 'tresh'\.\nHint: did you mean 'threshold'\?$"):
         heldout.evaluate([0, 1], [0, 1], tresh=0.5)  # type: ignore[call-arg]
     with pytest.raises(heldout.HeldoutError, match=r"^evaluate\(\) takes data, predicted, y by their place, and 4 "):
-        heldout.evaluate([0, 1], [0, 1], [0, 1], [0, 1])  # type: ignore[misc, call-arg]
+        heldout.evaluate([0, 1], [0, 1], [0, 1], [0, 1])  # type: ignore[arg-type, call-arg]
 
 
 def test_types_of_options_are_those_of_the_declaration():

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import typing
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ DOORS = {
     **{f"{package.__name__}.{name}": getattr(package, name) for package in PACKAGES for name in package.__all__},
 }
 # Besides functions, what people make themselves; results are made for them.
-DESCRIBED = {name: door for name, door in DOORS.items() if inspect.isfunction(door)}
+DESCRIBED: dict[str, Any] = {name: door for name, door in DOORS.items() if inspect.isfunction(door)}
 DESCRIBED |= {"Evidence": heldout.Evidence, "Evidence.update": heldout.Evidence.update, "Report": heldout.Report}
 
 

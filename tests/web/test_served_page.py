@@ -70,7 +70,7 @@ def test_a_second_file_is_compared_with_the_first(tab, server, few):
     reported(tab, server, few)
     frame = pl.read_csv(few).with_columns(predicted=pl.lit("tested_negative"))
     frame.write_csv(few.with_name("never.csv"))
-    tab.get_by_role("link", name="Add a second file").click()
+    tab.get_by_role("link", name="Compare with another model").click()
     assert violations(tab) == []
     reported(tab, server, few.with_name("never.csv"), second=True)
     assert "few.csv" in tab.inner_text("h1")
@@ -122,7 +122,52 @@ def test_everything_is_reached_with_the_keyboard(tab, server):
     for _ in range(40):
         tab.keyboard.press("Tab")
         reached.add(tab.evaluate("document.activeElement.name || document.activeElement.textContent"))
-    assert {"truth", "predicted", "score", "positive", "Report", "Remove this file", "What was read"} <= reached
+    assert {"truth", "predicted", "score", "positive", "Report", "Remove this file"} <= reached
+
+
+def test_the_positive_class_is_chosen_from_the_labels_that_were_found(tab, server, tmp_path):
+    rows = "".join(f"{row % 2}.0,{'yes' if row % 3 else 'no'},{row / 40:.2f}\n" for row in range(40))
+    (tmp_path / "three.csv").write_text(f"a,truth,score\n{rows}")
+    tab.goto(server.address)
+    tab.set_input_files("#file", tmp_path / "three.csv")
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    # What was read is in sight without opening anything.
+    assert "0.03" in tab.get_by_role("group", name="What was read").inner_text()
+    assert tab.locator("table").is_visible()
+    positive = tab.get_by_label("Positive class")
+    assert positive.evaluate("(e) => [e.tagName, ...[...e.options].map((o) => o.value)]") == ["SELECT", "", "no", "yes"]
+    assert positive.input_value() == "yes"
+    tab.get_by_label("True class").select_option(label="a")
+    assert positive.evaluate("(e) => [...e.options].map((o) => o.value)") == ["", "0", "1"]
+    tab.get_by_label("True class").select_option(label="truth")
+    positive.select_option("no")
+    # One typeface before, above and in the report.
+    face = "(found) => getComputedStyle(document.querySelector(found)).fontFamily"
+    before = tab.evaluate(face, "main")
+    tab.get_by_role("button", name="Report", exact=True).click()
+    tab.wait_for_url("**/report", timeout=WAIT)
+    assert "positive class: no" in tab.inner_text(".heldout-top")
+    assert tab.evaluate(face, ".served") == tab.evaluate(face, "main") == before
+
+
+def test_several_files_at_once_are_compared_with_each_other(tab, server, few):
+    frame = pl.read_csv(few).drop("fold")
+    names = ["one.csv", "two.csv", "three.csv"]
+    for at, name in enumerate(names):
+        frame.with_columns(predicted=pl.col("truth").shift(at).fill_null("tested_negative")).write_csv(
+            few.with_name(name)
+        )
+    tab.goto(server.address)
+    tab.set_input_files("#file", [few.with_name(name) for name in names])
+    tab.wait_for_url("**/columns", timeout=WAIT)
+    assert "With it come two.csv, three.csv" in tab.inner_text("main")
+    tab.get_by_role("button", name="Report", exact=True).click()
+    tab.wait_for_url("**/comparison", timeout=WAIT)
+    assert tab.inner_text("h1") == "3 classifiers: one.csv, two.csv, three.csv"
+    assert tab.locator("[data-overview] .heldout-key tbody tr").count() == 3
+    tab.get_by_role("link", name="one.csv", exact=True).click()
+    assert tab.get_by_role("link", name="Comparison with two.csv").is_visible()
+    assert tab.get_by_role("link", name="Comparison of 3 models").is_visible()
 
 
 def test_a_file_can_be_dropped(tab, server):
@@ -197,7 +242,7 @@ def test_hostile_labels_run_nothing_in_the_report(tab, server, tmp_path):
     tab.goto(server.address)
     tab.set_input_files("#file", file)
     tab.wait_for_url("**/columns", timeout=WAIT)
-    tab.get_by_label("Positive class").fill(SCRIPT)
+    tab.get_by_label("Positive class").select_option(SCRIPT)
     tab.get_by_role("button", name="Report", exact=True).click()
     tab.wait_for_url("**/report", timeout=WAIT)
     assert SCRIPT in tab.inner_text("main")

@@ -24,15 +24,21 @@ from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
-from heldout.comparisons.split_results import compare_splits, is_cross_validation, read_split_results
+from heldout.comparisons.split_results import (
+    compare_splits,
+    is_cross_validated,
+    is_cross_validation,
+    read_split_results,
+)
+from heldout.comparisons.table_layout import check_row_names, drop_summaries, find_classifiers
 from heldout.engines.engine_choice import EngineOptions, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.files import read_table
 from heldout.files.ledger import enter_use
 from heldout.findings.review import check_codes
-from heldout.measures.catalogue import read_quantity
-from heldout.measures.declare import Measure, name_measures
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.result import keeps_backend
 from heldout.results.validation import Validations
 
@@ -52,7 +58,7 @@ def compare(
     margin: float | None = None,
     margin_kind: MarginKind = "non-inferiority",
     rope: float | None = None,
-    splits: bool = False,
+    splits: bool | None = None,
     test_share: float | str | None = None,
     data_set: str | None = None,
     truth: Any = None,
@@ -76,10 +82,11 @@ def compare(
 ) -> Comparison | LearnerRanks:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
-    Files are matched by `id` or by their order. Results of single splits are a table with columns of runs or folds, a
-    file of the Experimenter of Weka, or what `cross_validate` gave by learner. With more than two, all pairs are
-    compared, or all with the `control`. Of three or more, `best` of the answer says which may be the best. Lazy frames
-    and files that are too large are joined and counted where they are.
+    Files are matched by `id` or by their order. One file may hold several columns of predictions or scores. Results of
+    single splits are a table with columns of runs or folds, a file of Weka's Experimenter, or what `cross_validate`
+    gave by learner; of rows without names `splits` must say whether they are splits (True) or data sets (False). With
+    more than two, all pairs are compared, or all with the `control`. Of three or more, `best` of the answer says which
+    may be the best. Lazy frames and files that are too large are joined and counted where they are.
 
     Parameters
     ----------
@@ -185,7 +192,13 @@ def compare(
             truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
             only_scores(named), **large, opened=opened,
         )  # fmt: skip
-        contestants = _read_contestants(classifiers, names, reading, same_cases=paired is not False)
+        by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
+        contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)
+        said: tuple[str, ...] = ()
+        if contestants is None:
+            table = _open_table(classifiers)
+            if not by_split.given():
+                contestants, said = _find_predictions(table, classifiers[0], reading, names, same_cases=same_cases)
         if contestants is None:
             if ledger is not None:
                 raise OptionError(
@@ -194,10 +207,8 @@ def compare(
                 )
             others = {"names": names, "paired": paired}
             options = TableOptions(level, method, rope, claims, seed=seed, ignore=ignored)
-            return _compare_results(
-                classifiers, _SplitOptions(splits, test_share, data_set), others, reading, options, control, named
-            )
-        _SplitOptions(splits, test_share, data_set).check_unused()
+            return _compare_results(classifiers, table, by_split, others, reading, options, control, named)
+        by_split.check_unused()
         if len(contestants) < 2:
             only = next(iter(contestants))
             raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
@@ -206,19 +217,24 @@ def compare(
         made = compare_contestants(
             design, pairs, named, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
+    made = replace(made, notes=(*said, *made.notes))
     return made if ledger is None else enter_comparison(made, design, ledger)
 
 
 class _SplitOptions(NamedTuple):
     """What is said of results of single splits."""
 
-    splits: bool = False
+    splits: bool | None = None
     test_share: float | str | None = None
     data_set: str | None = None
 
+    def given(self) -> list[str]:
+        """The names of what was said."""
+        return [name for name, value in self._asdict().items() if value is not None]
+
     def check_unused(self) -> None:
         """Refuse what has no meaning for predictions."""
-        given = [name for name, value in self._asdict().items() if value is not None and value is not False]
+        given = self.given()
         if given:
             raise OptionError(
                 f"These options are for a table of results of single splits, and here are predictions: "
@@ -227,8 +243,29 @@ class _SplitOptions(NamedTuple):
             )
 
 
+def _open_table(classifiers: Sequence[Any]) -> Any:
+    """What is compared without predictions of single classifiers: a file is read, which a pipe allows once."""
+    source = classifiers[0]
+    return read_table(source) if isinstance(source, str | Path) else source
+
+
+def _find_predictions(
+    table: Any, source: Any, reading: ContestantOptions, names: Any, *, same_cases: bool
+) -> tuple[dict[str, Contestant] | None, tuple[str, ...]]:
+    """The classifiers in one table of predictions, and how it was read; None where it holds results."""
+    if is_cross_validation(table) or reading.predicted is not None or reading.score is not None:
+        return None, ()
+    found = find_classifiers(table)
+    if found is None or reading.truth not in (None, found.truth):
+        return None, ()
+    data = source if isinstance(source, str | Path) and Path(source).is_file() else table
+    named = replace(reading, truth=found.truth, **{found.by: list(found.columns)})
+    return read_columns(data, named, names, same_cases=same_cases), (found.note,)
+
+
 def _compare_results(
     classifiers: Sequence[Any],
+    table: Any,
     by_split: _SplitOptions,
     others: dict[str, Any],
     reading: ContestantOptions,
@@ -237,19 +274,27 @@ def _compare_results(
     measure: str | Sequence[str] | None,
 ) -> Comparison | LearnerRanks:
     """A table of results, or the results of single splits, which columns of runs and folds tell."""
-    source = classifiers[0]
     if all(map(is_cross_validation, classifiers)):
-        source = name_items(classifiers, others.pop("names"))
+        table = name_items(classifiers, others.pop("names"))
     margin = {"margin": options.claims.margin}
     _check_table_options(classifiers[0], others | (margin if reading.given() else {}), reading)
-    table = read_table(source) if isinstance(source, str | Path) else source
+    table, said = drop_summaries(table)
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     found = read_split_results(table, asked, **by_split._asdict())
     if found is not None:
-        return compare_splits(found, control, options)
+        return _with_notes(compare_splits(found, control, options), said)
     # A margin is judged over splits, and not over data sets.
     _check_table_options(classifiers[0], margin, reading)
-    return compare_table(table, control, options, measure)
+    if by_split.splits is None:
+        check_row_names(table)
+    return _with_notes(compare_table(table, control, options, measure), said)
+
+
+def _with_notes(made: Comparison | LearnerRanks, notes: Sequence[str]) -> Comparison | LearnerRanks:
+    """The same with more notes before its own, which ranks have as sentences."""
+    if isinstance(made, Comparison):
+        return replace(made, notes=(*notes, *made.notes))
+    return replace(made, notes=(*(f"{note[:1].upper()}{note[1:]}." for note in notes), *made.notes))
 
 
 def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any) -> Comparison:
@@ -275,7 +320,7 @@ def _read_contestants(
     classifiers: Sequence[Any], names: Any, reading: ContestantOptions, *, same_cases: bool
 ) -> dict[str, Contestant] | None:
     """The contestants by name; None for a table of results."""
-    if all(map(is_cross_validation, classifiers)):
+    if all(map(is_cross_validation, classifiers)) or (len(classifiers) == 1 and is_cross_validated(classifiers[0])):
         return None
     if len(classifiers) > 1:
         return gather_contestants(classifiers, names, reading, same_cases=same_cases)

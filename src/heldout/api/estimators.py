@@ -14,8 +14,8 @@ from heldout.api.options import EvaluateArguments, defaults_of
 from heldout.arguments import Label
 from heldout.comparisons.split_results import SCORES_OF_TESTS, is_cross_validated, is_cross_validation
 from heldout.errors import OptionError
-from heldout.measures.catalogue import read_quantity
-from heldout.measures.declare import Measure, name_measures
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.results.evaluation import Evaluation
 
 SPLIT_COLUMN = re.compile(r"split(\d+)_test_(.+)")

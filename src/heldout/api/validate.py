@@ -18,8 +18,8 @@ from heldout.learners.data import LearningData
 from heldout.learners.encoding import make_estimator
 from heldout.learners.learner import Learner, read_learners
 from heldout.learners.problem import Problem
-from heldout.measures.catalogue import read_quantity
-from heldout.measures.declare import Measure, name_measures
+from heldout.measures.catalogue import name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import Quantity
 from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
@@ -44,7 +44,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
     costs = None if settings.costs is None else cost_matrix(settings.costs, right, settings.cost_rows)
     if settings.measures == "all":
         return
-    for name in [settings.measures] if isinstance(settings.measures, str) else settings.measures:
+    for name in [settings.measures] if isinstance(settings.measures, str | Measure) else settings.measures:
         quantity = read_quantity(name, problem.labels, costs=costs).check_costs(costs)
         _check_method(settings, Estimator(right), quantity, positive)
 
@@ -175,7 +175,7 @@ def validate(
      [ 0  2 48]]
 
     """
-    asked = name_measures("all" if measures is None else measures) or ()
+    asked = "all" if measures is None else name_measures(measures)
     settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
     if on_error not in ("raise", "record"):
@@ -193,7 +193,7 @@ def validate(
     check_settings(settings, problem)
     searched = grid is not None or chosen.inner is not None
     if settings.nested:
-        check_nested(settings.measures, chosen, problem, tuned=searched)
+        check_nested(name_measures(settings.measures) or (), chosen, problem, tuned=searched)
     cases = cases_of_problem(problem)
     splits = chosen.splits(cases, seed)
     check_apart(chosen, splits, cases)

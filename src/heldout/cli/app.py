@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from contextvars import Token
 from copy import copy
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,11 +22,13 @@ from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
+from heldout.cli.flags import OPTIONS
 from heldout.cli.help import Command, Group
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.own_measures import import_measures
 from heldout.cli.plan import plan
+from heldout.cli.progress import ReadingLine
 from heldout.cli.recalibrate import recalibrate
 from heldout.cli.serve import serve
 from heldout.cli.thresholds import thresholds
@@ -41,6 +39,12 @@ if TYPE_CHECKING:
     from heldout.show.blocks import Block
 
 
+MarkdownFile = Annotated[
+    str | None,
+    typer.Option("--markdown", metavar="FILE", help=f"{OPTIONS['markdown'].help[:-1]}; - is standard output."),
+]
+
+
 def measures(
     name: Annotated[
         str | None,
@@ -48,7 +52,7 @@ def measures(
             metavar="NAME", help="A measure, by name, alias or symbol, or your own as module:name; all of them without."
         ),
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    markdown: MarkdownFile = None,
 ) -> None:
     """List the measures, or explain one: formula, range, when undefined, aliases, reference.
 
@@ -66,7 +70,7 @@ def explain(
     code: Annotated[
         str | None, typer.Argument(metavar="CODE", help="A rule, such as H012; all of them without.")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    markdown: MarkdownFile = None,
 ) -> None:
     """List the rules behind the findings, or explain one: why it matters, its limits, what to do, reference.
 
@@ -80,73 +84,20 @@ def explain(
     _print_blocks(rules_blocks() if code is None else rule_blocks(code), markdown=markdown)
 
 
-def _print_blocks(blocks: list[Block], *, markdown: bool) -> None:
-    from heldout.cli.output import print_document, show
+def _print_blocks(blocks: list[Block], *, markdown: str | None) -> None:
+    from heldout.cli.output import STANDARD_OUTPUT, check_writable, print_document, show, write_files
     from heldout.show.markdown import render_markdown
 
-    if markdown:
-        print_document(render_markdown(blocks) + "\n")
-    else:
+    if markdown is None:
         show(blocks)
-
-
-# Nobody needs to be told of less, in seconds; and nobody reads more than ten lines a second.
-PATIENCE = 1.0
-PAUSE = 0.1
-
-
-class ReadingLine:
-    """While it is entered, long readings are shown on standard error if that is a terminal; the line goes when done."""
-
-    def __init__(self) -> None:
-        self._start = self._last = 0.0
-        self._width = 0
-        self._token: Token[Any] | None = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr is not None and sys.stderr.isatty():
-            from heldout.files.batches import watching
-
-            self._start = time.monotonic()
-            self._token = watching.set(self.tell)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._token is not None:
-            from heldout.files.batches import watching
-
-            watching.reset(self._token)
-            self._clear()
-
-    def tell(self, name: str, done: int | None, rows: int | None) -> None:
-        """So many rows of a table have been read, of so many where that is known; None: it has been read."""
-        now = time.monotonic()
-        if done is None:
-            self._clear()
-        elif now - self._start >= PATIENCE and now - self._last >= PAUSE:
-            from heldout.show.escape import visible
-
-            self._last = now
-            self._clear()
-            far = f"{done:,} of {rows:,} rows ({done / rows:.0%})" if rows else f"{done:,} rows"
-            line = f"Reading {visible(name)}: {far}"[: shutil.get_terminal_size().columns - 1]
-            self._width = len(line)
-            self._write(line)
-
-    def _clear(self) -> None:
-        if self._width:
-            self._write(f"\r{' ' * self._width}\r")
-            self._width = 0
-
-    def _write(self, text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, UnicodeError):
-            # The terminal has gone, or cannot show the name; the answer does not depend on it.
-            self._width = 0
+        return
+    text = render_markdown(blocks) + "\n"
+    if markdown == STANDARD_OUTPUT:
+        print_document(text)
+        return
+    check_writable("markdown", markdown)
+    write_files({"markdown": (markdown, text)})
+    tell(f"Wrote {markdown}")
 
 
 # Set this to see the traceback of a fault.

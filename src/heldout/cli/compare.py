@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.api.options import INPUT, OUTPUT, RUNNING
+from heldout.api.options import INPUT, OUTPUT
 from heldout.cli.evaluate import refuse_rows
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, is_file, tell
+from heldout.cli.progress import keep_to_readings
 from heldout.errors import OptionError
 
 CLAIM = "Claim"
@@ -49,6 +50,9 @@ OF_BOTH = ("group", "missing", "labels", "positive", "costs")
         help="Procedure, such as mcnemar-exact, permutation, corrected-t or paired-t; without, the one that fits.",
         panel=CLAIM,
     ),
+    plan=replace(OPTIONS["plan"], help=f"How learners are trained and tested; without, {USUAL_PLAN}.", shown=False),
+    margin=replace(OPTIONS["margin"], panel=CLAIM),
+    equivalence=replace(OPTIONS["equivalence"], panel=CLAIM),
     replicates=replace(
         OPTIONS["replicates"],
         help="Bootstrap replicates; 2,000 of counts and 999 of scores unless given.",
@@ -81,19 +85,15 @@ def compare(
             rich_help_panel=INPUT,
         ),
     ] = None,
-    different_cases: Annotated[
-        bool,
-        typer.Option("--different-cases", help="Each file has a test set of its own.", rich_help_panel=INPUT),
-    ] = False,
     splits: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--splits",
-            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
-            "too.",
+            "--splits/--no-splits",
+            help="Each row of a table holds the results of one split of a data set, or those of a data set of its own; "
+            "columns of runs and folds, or of names, say so too.",
             rich_help_panel=INPUT,
         ),
-    ] = False,
+    ] = None,
     test_share: Annotated[
         str | None,
         typer.Option(
@@ -106,14 +106,6 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME", help="Compare over the splits of this data set of the table.", rich_help_panel=INPUT
-        ),
-    ] = None,
-    plan: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PLAN",
-            help=f"How learners are trained and tested; without, {USUAL_PLAN}.",
-            rich_help_panel=RUNNING,
         ),
     ] = None,
     control: Annotated[
@@ -129,16 +121,6 @@ def compare(
             rich_help_panel=CLAIM,
         ),
     ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option(
-            metavar="M", help="Is the first no worse than the others by more than this?", rich_help_panel=CLAIM
-        ),
-    ] = None,
-    equivalence: Annotated[
-        bool,
-        typer.Option("--equivalence", help="With --margin: do they differ by no more than it?", rich_help_panel=CLAIM),
-    ] = False,
     rope: Annotated[
         float | None,
         typer.Option(
@@ -182,12 +164,11 @@ def compare(
     learners = options.pop("learners", [])
     kept = [*paths, *matrices, options.get("costs"), options.get("ledger")]
     _check_chart(chart, kept, outputs, learners=bool(learners))
-    options |= {"control": control, "correction": correction, "margin": margin, "rope": rope}
-    options |= {"margin_kind": "equivalence" if equivalence else "non-inferiority"}
+    options |= {"control": control, "correction": correction, "rope": rope}
+    options |= {"margin_kind": "equivalence" if options.pop("equivalence") else "non-inferiority"}
     options.setdefault("measures", None)
-    options |= {"paired": False} if different_cases else {}
-    options |= {"plan": plan} if plan is not None else {}
-    by_split = {"splits": splits or None, "test_share": test_share, "data_set": data_set}
+    options |= {"paired": False} if options.pop("different_cases") else {}
+    by_split = {"splits": splits, "test_share": test_share, "data_set": data_set}
     options |= {name: value for name, value in by_split.items() if value is not None}
     for name, columns in (("predicted", predicted), ("score", score)):
         options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
@@ -200,7 +181,7 @@ def compare(
     classifiers = [_validate(paths, learners, options)] if learners else [*paths, *_evaluate(matrices, paths, options)]
     result = run(*classifiers, **options)
     if chart is not None:
-        result.write(chart, "roc" if "roc" in result.chart_kinds else result.chart_kinds[0])
+        result.write(chart, "ranks" if "ranks" in result.chart_kinds else "roc")
     deliver(result, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
@@ -273,4 +254,5 @@ def _validate(paths: list[str], learners: list[str], options: dict[str, Any]) ->
 
     own = {name: options.pop(name) for name in (*OF_LEARNERS, *OF_BOTH) if name in options}
     shared = {"level": options["level"], "seed": options["seed"], "measures": []}
-    return validate(learners, paths[0], **{"plan": USUAL_PLAN, **own, **shared})
+    with keep_to_readings():
+        return validate(learners, paths[0], **{"plan": USUAL_PLAN, **own, **shared})

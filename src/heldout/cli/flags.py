@@ -14,6 +14,7 @@ import typer
 from heldout.api.options import (
     INPUT,
     OUTPUT,
+    PLANNED,
     RUNNING,
     CalibrationArguments,
     DataArguments,
@@ -59,6 +60,24 @@ OPTIONS: dict[str, Option] = {
     "predicted": Option(None, "COLUMN", "Column of the predicted class.", INPUT),
     "learner": Option(None, "LEARNER", f"{WHAT_TO_FIT}.", INPUT),
     "learners": Option(None, "LEARNER", f"{WHAT_TO_FIT}; may be repeated.", INPUT, flag="learner", repeated=True),
+    "plan": Option(
+        "10-fold",
+        "PLAN",
+        "How to split: 10-fold, 5x2-fold, 'holdout 2/3', '30 x holdout 2/3', loo, 'bootstrap 200', '.632+ 200', "
+        "resubstitution, 'time-ordered 5', 'weka 10-fold seed 1', 'nested 10-fold / 5-fold', or a number of folds.",
+        RUNNING,
+        shown=True,
+    ),
+    "different_cases": Option(
+        default=False, help="Each classifier has a test set of its own.", panel=INPUT, kind=bool, shown=True
+    ),
+    "equivalence": Option(
+        default=False,
+        help="With --margin: that they differ by no more than it, in either direction.",
+        panel=PLANNED,
+        kind=bool,
+        shown=True,
+    ),
     "jobs": Option(
         "auto",
         "auto|N",

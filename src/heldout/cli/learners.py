@@ -44,15 +44,6 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
 )
 def validate(
     data: Data = None,
-    plan: Annotated[
-        str,
-        typer.Option(
-            metavar="PLAN",
-            help="How to split: 10-fold, 5x2-fold, 'holdout 2/3', '30 x holdout 2/3', loo, 'bootstrap 200', "
-            "'.632+ 200', resubstitution, 'time-ordered 5', 'weka 10-fold seed 1', 'nested 10-fold / 5-fold'.",
-            rich_help_panel=RUNNING,
-        ),
-    ] = "10-fold",
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -106,7 +97,7 @@ def validate(
 
     with learners_may_print():
         learner = learners[0] if len(learners) == 1 else learners
-        result = run(learner, data, plan=plan, grid=settings, shortcuts=shortcuts, **options)
+        result = run(learner, data, grid=settings, shortcuts=shortcuts, **options)
     deliver(result, outputs)
     if not result.finished:
         # The command's end says "Interrupted."; what was finished stands above.
@@ -286,10 +277,6 @@ def read_sizes(text: str) -> Any:
 )
 def card(
     data: Data = None,
-    plan: Annotated[
-        str,
-        typer.Option(metavar="PLAN", help="How to split: 10-fold, 5x2-fold, 'holdout 2/3', …", rich_help_panel=RUNNING),
-    ] = "10-fold",
     shuffles: Annotated[
         int, typer.Option(metavar="N", help="How often each column is shuffled in every fold.", rich_help_panel=RUNNING)
     ] = 5,
@@ -353,7 +340,6 @@ def card(
         result = make(
             learner,
             data,
-            plan=plan,
             measure=import_all(measure),
             shuffles=shuffles,
             permute=permute or None,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from heldout.arguments import closest
+from heldout.cli.progress import hush, keep_to_readings
 from heldout.errors import FileError, HeldoutError, OptionError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Nearest:
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
     """Standard output, flushed at the end; a reader that has gone (head, less) is no error."""
+    hush()
     if sys.stdout is None:
         raise FileError("Standard output is closed.", hint="leave it open, or write to a file with --json FILE.")
     try:
@@ -63,6 +65,12 @@ def standard_output() -> Iterator[TextIO]:
 @contextmanager
 def learners_may_print() -> Iterator[None]:
     """Send what a learner prints, here or in a worker, to standard error: standard output is for the answer."""
+    with keep_to_readings(), _sent_elsewhere():
+        yield
+
+
+@contextmanager
+def _sent_elsewhere() -> Iterator[None]:
     if sys.stdout is None or sys.stderr is None:
         yield
         return
@@ -92,6 +100,7 @@ def end_quietly() -> None:
 
 def tell(text: str) -> None:
     """Write a line to standard error, if anybody holds it open."""
+    hush()
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(f"{text}\n")

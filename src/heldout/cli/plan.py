@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.api.options import ASSUMED, PLANNED
+from heldout.api.options import ASSUMED
 from heldout.cli.flags import FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, deliver
 
@@ -17,6 +17,7 @@ from heldout.cli.output import Outputs, deliver
     "correlation group_size icc group_variation pilot assurance level",
     FILES,
     prevalence=replace(OPTIONS["prevalence"], help="Share of positives among the cases.", panel=ASSUMED),
+    different_cases=replace(OPTIONS["different_cases"], panel=ASSUMED),
 )
 def plan(
     what: Annotated[
@@ -27,16 +28,6 @@ def plan(
             "requirement such as 'recall >= 0.8'.",
         ),
     ],
-    equivalence: Annotated[
-        bool,
-        typer.Option(
-            "--equivalence", help="With --margin: show that the two differ by no more than it.", rich_help_panel=PLANNED
-        ),
-    ] = False,
-    different_cases: Annotated[
-        bool,
-        typer.Option("--different-cases", help="Each classifier has a test set of its own.", rich_help_panel=ASSUMED),
-    ] = False,
     *,
     outputs: Outputs,
     **options: Any,
@@ -62,6 +53,6 @@ def plan(
     outputs.check([], options)
     from heldout.api.plan_study import plan_study
 
-    options |= {"paired": False} if different_cases else {}
-    options |= {"margin_kind": "equivalence"} if equivalence else {}
+    options |= {"paired": False} if options.pop("different_cases") else {}
+    options |= {"margin_kind": "equivalence"} if options.pop("equivalence") else {}
     deliver(plan_study(what, **options), outputs)

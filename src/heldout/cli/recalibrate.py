@@ -15,12 +15,6 @@ FITTING = "Fitting"
 @takes_flags("truth score weight group fold", CLASSES, "missing calibrators folds level seed", FILES)
 def recalibrate(
     predictions: Predictions,
-    score: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of the probability of the positive class.", rich_help_panel="Input"
-        ),
-    ] = None,
     calibrators: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,7 +45,7 @@ def recalibrate(
     from heldout.api.recalibrate import recalibrate as run
 
     outputs.check([predictions], options)
-    chosen: dict[str, Any] = {"score": score, "calibrators": calibrators or None, "folds": folds}
+    chosen: dict[str, Any] = {"calibrators": calibrators or None, "folds": folds}
     deliver(
         run(predictions, **options, **{name: value for name, value in chosen.items() if value is not None}), outputs
     )

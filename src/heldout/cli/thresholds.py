@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.api.options import INPUT
-from heldout.cli.flags import CLASSES, ENGINE, FILES, OPTIONS, Predictions, one_or_all, takes_flags
+from heldout.cli.flags import CLASSES, ENGINE, FILES, OPTIONS, Predictions, takes_flags
 from heldout.cli.output import Outputs, deliver
 from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
@@ -23,27 +22,13 @@ CHOICE = "Choice"
     ENGINE,
     "costs cost_rows maximize require then prevalence current grid honest level replicates seed",
     FILES,
+    costs=replace(OPTIONS["costs"], panel=CHOICE),
     cost_rows=replace(OPTIONS["cost_rows"], panel=CHOICE),
+    prevalence=replace(OPTIONS["prevalence"], panel=CHOICE),
     replicates=replace(OPTIONS["replicates"], default=999),
 )
 def thresholds(
     predictions: Predictions,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of the positive class's score; repeated, with --costs, a probability of each class.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COSTS",
-            help="Least expected cost: a CSV or TOML file, or truth,predicted:cost pairs as in 'yes,no:10; no,yes:1'.",
-            rich_help_panel=CHOICE,
-        ),
-    ] = None,
     maximize: Annotated[
         str | None,
         typer.Option(metavar="MEASURE", help="The best of a measure, such as f1 or youden.", rich_help_panel=CHOICE),
@@ -59,12 +44,6 @@ def thresholds(
     then: Annotated[
         str | None,
         typer.Option(metavar="MEASURE", help="The best of this among what --require allows.", rich_help_panel=CHOICE),
-    ] = None,
-    prevalence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="Share of positives where it will be used, if it differs.", rich_help_panel=CHOICE
-        ),
     ] = None,
     current: Annotated[
         float | None,
@@ -101,28 +80,25 @@ def thresholds(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     outputs.check([predictions], options)
     maximize, require, then = import_all(maximize), import_all(require), import_all(then)
-    scores = one_or_all(score) if score else None
     if grid is not None:
         from heldout.api.evaluate import evaluate
         from heldout.evidence.storage import is_evidence_file
 
-        options.pop("cost_rows", None)
+        for unused in ("costs", "cost_rows", "prevalence"):
+            options.pop(unused, None)
         # Any threshold will do to read the columns: the classes that it gives are not used.
         threshold = None if is_evidence_file(predictions) else 0.5
-        evaluation = evaluate(predictions, score=scores, threshold=threshold, measures=[], **options)
+        evaluation = evaluate(predictions, threshold=threshold, measures=[], **options)
         deliver(evaluation.threshold_table(read_grid(grid)), outputs)
         return
     from heldout.api.choose_threshold import choose_threshold
 
-    by = maximize if maximize is not None else ("cost" if costs is not None and not require else None)
+    by = maximize if maximize is not None else ("cost" if "costs" in options and not require else None)
     decision = choose_threshold(
         predictions,
-        scores,
         by=by,
         require=", ".join(require) if require else None,
         then=then,
-        costs=costs,
-        prevalence=prevalence,
         current=current,
         honest=honest,
         **options,

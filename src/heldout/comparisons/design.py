@@ -285,6 +285,10 @@ class PairingDesign(ABC):
             return float("nan") if own.scores is None else own.scores.value(translate_class(quantity, own.labels))
         return compute_value(self.confusion(index), quantity)
 
+    def values_together(self, indices: Sequence[int], quantity: Quantity) -> list[float]:
+        """The values of some contestants, each on what all of them have; over splits, those where all are defined."""
+        return [self.value(index, quantity) for index in indices]
+
     def confusion(self, index: int) -> Confusion:
         """The confusion matrix of one contestant, in the labels of all."""
         own = self.evaluations[index].confusion

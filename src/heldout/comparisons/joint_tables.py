@@ -24,7 +24,7 @@ from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.draws import CELL_PRIOR, TABLE_PRIOR, posterior_draws
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
-from heldout.measures.cells import AGGREGATES, WHOLE_TABLE, Margins, TableBatch, class_cells
+from heldout.measures.cells import AGGREGATES, GAPS, WHOLE_TABLE, Margins, TableBatch, class_cells
 from heldout.measures.quantity import Bound, Quantity, averaged_tables, micro_cells
 
 Draw = Callable[[int], Floats]
@@ -155,12 +155,11 @@ class PairedQuantity:
 
     def _table_value(self, drawn: Floats, margins: Margins, truth: Codes, answer: Codes) -> Floats:
         named: dict[str, Any] = {}
-        powers = {"linear_gap": 1, "quadratic_gap": 2}
         for name in self.bound.measure.cells:
             if name == "cost" and self.bound.costs is not None:
                 named[name] = drawn @ self.bound.costs[truth, answer]
-            elif name in powers:
-                named[name] = drawn @ (np.abs(truth - answer).astype(np.float64) ** powers[name])
+            elif name in GAPS:
+                named[name] = drawn @ (np.abs(truth - answer).astype(np.float64) ** GAPS[name])
             elif name == WHOLE_TABLE:
                 tables = np.zeros((len(drawn), margins.k, margins.k))
                 for at, cell in enumerate(zip(truth.tolist(), answer.tolist(), strict=True)):

@@ -13,7 +13,10 @@ from heldout.arguments import listing, require
 from heldout.arrays import Codes
 from heldout.comparisons.comparison import Alike, Curves
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, counted_areas, delong_counted
-from heldout.comparisons.design import CompareOptions, SharedCases
+from heldout.comparisons.design import (
+    CompareOptions,
+    SharedCases,
+)
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.pair_test import scale_test
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test

@@ -241,6 +241,10 @@ class PairedSplits(PairingDesign):
         """The mean over the splits, which is what the test compares."""
         return mean_of_defined(self._per_fold(index, quantity))
 
+    def values_together(self, indices: Sequence[int], quantity: Quantity) -> list[float]:
+        """The means over the splits where the measure is defined for all of them."""
+        return means_together(np.stack([self._per_fold(index, quantity) for index in indices]))
+
     def pooled(self, index: int, quantity: Quantity) -> float | None:
         """The value from the counts of all splits together, as an evaluation gives it; of scores there is none."""
         return float("nan") if quantity.is_score else compute_value(self.confusion(index), quantity)
@@ -259,6 +263,16 @@ def mean_of_defined(values: Floats) -> float:
     """The mean over the splits where a measure is defined, nan where it is nowhere."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
+
+
+def means_together(values: Floats) -> list[float]:
+    """The means of contestants × splits over the splits where all have a value; of each alone where there is none.
+
+    >>> means_together(np.array([[0.8, 0.6, 0.7], [0.9, np.nan, 0.8]]))
+    [0.75, 0.8500000000000001]
+    """
+    complete = ~np.isnan(values).any(axis=0)
+    return [mean_of_defined(row[complete] if complete.any() else row) for row in values]
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,6 +326,10 @@ class TabledSplits(PairingDesign):
     def value(self, index: int, quantity: Quantity) -> float:
         """The mean over the splits where it is defined."""
         return mean_of_defined(self.results.values[quantity.key][index])
+
+    def values_together(self, indices: Sequence[int], quantity: Quantity) -> list[float]:
+        """The means over the splits where all of them have a value."""
+        return means_together(self.results.values[quantity.key][list(indices)])
 
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two learners over the splits."""

@@ -32,11 +32,12 @@ from heldout.comparisons.pair_test import (
     judge_margin,
 )
 from heldout.comparisons.ranks import ResultTable, read_results
+from heldout.comparisons.table_layout import check_one_scale
 from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
 from heldout.errors import ColumnError, OptionError
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Direction
-from heldout.measures.quantity import Quantity
+from heldout.measures.quantity import Quantity, note_class_order
 from heldout.results.difference import PairTest
 from heldout.show.blocks import Style
 from heldout.show.numbers import digits_between, limits, number, plain, show_p
@@ -183,11 +184,11 @@ def run_pairwise_tests(
         tests = [design.test(a, b, quantity, options) for a, b in pairs]
         corrected = correct_p_values(tests, claims.used(len(pairs)), len(names))
         for (a, b), test, p in zip(pairs, tests, corrected, strict=True):
-            values = design.value(a, quantity), design.value(b, quantity)
+            value_a, value_b = design.values_together([a, b], quantity)
             # Only where there is no difference is it worth looking at every case.
             alike = "" if test.difference else design.identical(a, b, quantity)
             pair = replace(
-                _pair((names[a], names[b]), quantity, values, test, p, alike, claims.margin),
+                _pair((names[a], names[b]), quantity, (value_a, value_b), test, p, alike, claims.margin),
                 apart=None if quantity.is_score else design.discordant(a, b),
                 pooled=_pooled(design, (a, b), quantity),
             )
@@ -381,6 +382,14 @@ def note_pooled_values(pairs: Sequence[Pair]) -> tuple[str, ...]:
     return (f"values are means over the splits, as the test needs them; from all counts together: {shown}",)
 
 
+def note_class_orders(design: PairingDesign, quantities: Sequence[Quantity]) -> tuple[str, ...]:
+    """In which order measures of ordered classes take them; of results of splits the classes are not known."""
+    if not design.evaluations:
+        return ()
+    orders = {q.bound.title: note_class_order(q.bound.measure, design.labels) for q in quantities}
+    return tuple(f"{title}: {order}" for title, order in orders.items() if order)
+
+
 def describe_procedures(design: PairingDesign, pairs: Sequence[Pair]) -> str:
     """Which procedures were used for what, and why, in a sentence or two."""
     by_method: dict[tuple[str, str], list[str]] = {}
@@ -442,6 +451,7 @@ def compare_contestants(
             *note_multiplicity(results),
             *note_pooled_values(results),
             *note_best(best, results),
+            *note_class_orders(design, quantities),
         ),
         options.seed,
         design.curves(options),
@@ -475,7 +485,7 @@ def find_best(
             if (p.measure, p.class_, p.average) == key
         }  # fmt: skip
         by = find_best_by(
-            names, quantity, [design.value(index, quantity) for index in range(len(names))], tests,
+            names, quantity, design.values_together(range(len(names)), quantity), tests,
             _retest(design, quantity, tests, options), design.joint(quantity), level=options.level, seed=options.seed,
         )  # fmt: skip
         made += [by] if by is not None else []
@@ -544,6 +554,8 @@ def compare_table(source: Any, control: Any, options: TableOptions, measure: Any
     except ColumnError as error:
         more = "of predictions in one file name the columns (predicted=, score=; --predicted A --predicted B)."
         raise ColumnError(error.what, hint=f"{error.hint} Or {more}") from None
+    if not bounds or bounds[0].measure.high == 1:
+        check_one_scale(table.values.T, table.learners, within=False)
     if wants_pairs(table, options.method):
         options = replace(options, measure=bounds[0].name if bounds else "")
         return compare_in_table(table, choose_pairs([str(name) for name in table.learners], control), options)

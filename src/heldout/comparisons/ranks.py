@@ -16,6 +16,7 @@ from heldout.arrays import Floats, Integers
 from heldout.comparisons.pair_test import ROUNDING, register_procedure
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.intervals.quantiles import z_value
+from heldout.predictions.containers import index_notes
 
 # Headers of a first column that holds names even where the names are numbers.
 NAME_HEADERS = frozenset({
@@ -24,7 +25,7 @@ NAME_HEADERS = frozenset({
 })  # fmt: skip
 ONE_NUMBER = "give one number for every data set."
 ON_ONE_DATA_SET = "compare on a single data set with the predictions or the folds of both learners."
-EXAMPLE = "{'C4.5': [0.76, 0.60], 'naive Bayes': [0.75, 0.63]}"
+EXAMPLE = "{'C4.5': {'iris': 0.76, 'wine': 0.60}, 'naive Bayes': {'iris': 0.75, 'wine': 0.63}}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +111,11 @@ def _kind(source: Any) -> str:
 def _from_mapping(source: Mapping[Any, Any]) -> tuple[Sequence[object], Sequence[object] | None, Floats]:
     if not source:
         raise OptionError("There are no results.", hint=f"give a mapping such as {EXAMPLE}.")
+    source = {name: _by_row_name(values) for name, values in source.items()}
     named = [isinstance(values, Mapping) for values in source.values()]
+    first = next(iter(source))
     if not any(named):
+        index_notes({str(name): values for name, values in source.items()})
         sizes = {str(name): np.size(values) for name, values in source.items()}
         if len(set(sizes.values())) > 1:
             shown = listing(f"{name} {size}" for name, size in sizes.items())
@@ -119,7 +123,8 @@ def _from_mapping(source: Mapping[Any, Any]) -> tuple[Sequence[object], Sequence
                 f"The learners have results on different numbers of data sets: {shown}.",
                 hint="give one value for every data set, in the same order.",
             )
-        return list(source), None, np.column_stack([_column(values, name) for name, values in source.items()])
+        rows = list(source.pop(first)) if len(source) > 1 and str(first).strip().casefold() in NAME_HEADERS else None
+        return list(source), rows, np.column_stack([_column(values, name) for name, values in source.items()])
     if not all(named):
         raise ValuesError(
             "Some learners have a list of results and some a mapping from data sets.", hint="give all in one form."
@@ -134,6 +139,13 @@ def _from_mapping(source: Mapping[Any, Any]) -> tuple[Sequence[object], Sequence
         )
     columns = [_column([values[data_set] for data_set in rows], name) for name, values in source.items()]
     return list(source), rows, np.column_stack(columns)
+
+
+def _by_row_name(values: Any) -> Any:
+    """A series of pandas whose index holds names as a mapping from these; anything else as it is."""
+    index = row_index(values) if np.ndim(values) == 1 else None
+    named = index is not None and any(isinstance(name, str) for name in index) and values.index.is_unique
+    return dict(zip(index or (), values.tolist(), strict=True)) if named else values
 
 
 def _column(values: Any, name: object) -> Floats:
@@ -161,7 +173,7 @@ def _from_frame(source: Any) -> tuple[Sequence[object], Sequence[object] | None,
             f"One column may hold the names of the data sets, the others hold numbers. Got text in {listing(texts)}.",
             hint="leave the columns out that are no results, and check the others for text such as '?' or '0,9'.",
         )
-    rows: Sequence[object] | None = frame[texts[0]].to_list() if texts else _index(source)
+    rows: Sequence[object] | None = frame[texts[0]].to_list() if texts else row_index(source)
     kept = [name for name in columns if name not in texts]
     values = [frame[name].cast(nw.Float64).to_numpy() for name in kept]
     return kept, rows, np.column_stack(values) if values else np.empty((len(frame), 0))
@@ -170,22 +182,31 @@ def _from_frame(source: Any) -> tuple[Sequence[object], Sequence[object] | None,
 def list_columns(source: Any) -> dict[str, list[Any]] | None:
     """The columns of a frame, of a mapping of lists or of a table of numbers by name; None for anything else.
 
-    The names of the levels of a pandas index are columns too.
+    The names of the levels of a pandas index are columns too, and so are the names of rows.
 
-    >>> list_columns({"run": [1, 2], "tree": [0.9, 0.8]}), list_columns({"tree": {"iris": 0.9}})
-    ({'run': [1, 2], 'tree': [0.9, 0.8]}, None)
+    >>> list_columns({"run": [1, 2], "tree": [0.9, 0.8]})
+    {'run': [1, 2], 'tree': [0.9, 0.8]}
+    >>> list_columns({"tree": {"iris": 0.9, "wine": 0.8}})
+    {'index': ['iris', 'wine'], 'tree': [0.9, 0.8]}
     """
     if isinstance(source, Mapping):
-        lists = {str(name): values for name, values in source.items()}
+        lists = {str(name): _by_row_name(values) for name, values in source.items()}
+        rows = row_index(lists)
+        if rows is not None:
+            full = all(set(values) == set(rows) and not any(map(np.ndim, values.values())) for values in lists.values())
+            by_name = {name: [values[row] for row in rows] for name, values in lists.items()} if full else None
+            return None if by_name is None else {"index": list(rows), **by_name}
         if not lists or any(isinstance(values, Mapping) or np.ndim(values) != 1 for values in lists.values()):
             return None
+        index_notes(lists)
         return (
             {name: list(values) for name, values in lists.items()} if len(set(map(len, lists.values()))) == 1 else None
         )
     if hasattr(source, "columns") or hasattr(source, "column_names"):
         import narwhals.stable.v2 as nw
 
-        if any(name is not None for name in getattr(getattr(source, "index", None), "names", ())):
+        called = any(name is not None for name in getattr(getattr(source, "index", None), "names", ()))
+        if called or any(isinstance(name, str) for name in row_index(source) or ()):
             source = source.reset_index()
         frame = nw.from_native(source, eager_only=True)
         return {str(name): frame[name].to_list() for name in frame.columns}
@@ -195,8 +216,12 @@ def list_columns(source: Any) -> dict[str, list[Any]] | None:
     return None
 
 
-def _index(source: Any) -> Sequence[object] | None:
-    """The row names of a pandas frame, unless they only count."""
+def row_index(source: Any) -> Sequence[object] | None:
+    """The row names of a pandas frame or of a mapping of mappings, unless pandas itself has counted them."""
+    if isinstance(source, Mapping):
+        inner = list(source.values())
+        named = bool(inner) and all(isinstance(values, Mapping) for values in inner)
+        return list(dict.fromkeys(key for values in inner for key in values)) if named else None
     index = getattr(source, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None
@@ -209,6 +234,12 @@ def _names(given: Sequence[object] | None, default: Sequence[object] | None, siz
     if len(texts) != size:
         raise OptionError(
             f"There are {len(texts)} names for {size} {kind}s.", hint=f"give one name for every {kind}, in their order."
+        )
+    empty = [row + 1 for row, name in enumerate(names) if str(name).strip() in ("", "None", "nan")]
+    if empty and kind == "data set":
+        raise OptionError(
+            f"There is no name in the rows {listing(empty, most=5)}, while others have one.",
+            hint="name every data set, and leave out rows that sum up the others.",
         )
     twice = [name for name in dict.fromkeys(texts) if texts.count(name) > 1]
     if twice:

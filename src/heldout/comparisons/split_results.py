@@ -18,37 +18,23 @@ from heldout.comparisons.design import CompareOptions
 from heldout.comparisons.fold_tests import MeasureKey, SplitResults
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pair_test import PROCEDURES, Setting
-from heldout.comparisons.pairing import TabledSplits, mean_of_defined
+from heldout.comparisons.pairing import TabledSplits, means_together
 from heldout.comparisons.pairwise import TableOptions, choose_pairs, compare_contestants, compare_table
 from heldout.comparisons.ranks import NAME_HEADERS, list_columns, read_results
-from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
+from heldout.comparisons.table_layout import (
+    check_learners,
+    check_one_scale,
+    column_role,
+    drop_summaries,
+    is_missing,
+    measured_by,
+    plain_name,
+)
+from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import measure
-from heldout.measures.quantity import AVERAGES, Bound, Quantity
+from heldout.measures.quantity import Bound, Quantity
 
-# What columns are by their usual names, in small letters and without Weka's Key_; the names of runs and folds are also
-# those of columns that are never learners.
-RUNS = frozenset({
-    "run", "repeat", "repetition", "replicate", "replication", "rep", "seed", "random_state", "iteration", "iter",
-    "trial", "split", "resample",
-})  # fmt: skip
-FOLDS = frozenset({"fold"})
-# Neither learners nor splits: the same cases, predicted again.
-STEPS = frozenset({"epoch", "step"})
-DATA_SETS = frozenset({"dataset", "data_set", "data", "task", "problem", "domain"})
-AROUND = re.compile(r"^(?:cv|outer|test|random)_(?=[a-z]+$)(?!state)|(?:_(?:id|idx|index|number|no|nr))?s?$")
-LEARNERS = frozenset({"learner", "model", "classifier", "algorithm", "scheme", "estimator", "method"})
-TRAINED = frozenset({"number_of_training_instances", "n_train", "train_size", "training_size", "n_training"})
-TESTED = frozenset({"number_of_testing_instances", "n_test", "test_size", "testing_size", "n_testing"})
-SCHEME_OPTIONS = "scheme_options"
-# How Weka's Experimenter calls measures, where that is no name of ours, and what makes a share of them.
-WEKA_MEASURES = {
-    "percent_correct": ("accuracy", 0.01),
-    "percent_incorrect": ("error_rate", 0.01),
-    "kappa_statistic": ("kappa", 1.0),
-    "ir_precision": ("precision", 1.0),
-    "ir_recall": ("recall", 1.0),
-}
 WEKA_FIRST = "percent_correct"
 # What cross_validate gives beside the scores of the test parts.
 SCORES_OF_TESTS = "test_"
@@ -120,10 +106,9 @@ def _compare_means(
             "A margin is judged on one data set, and here learners are compared over several.",
             hint="name one of them (data_set=, --data-set), or leave out margin (--margin).",
         )
-    table = {
-        learner: {own.data_set: mean_of_defined(own.values[quantity.key][at]) for own in found}
-        for at, learner in enumerate(found[0].learners)
-    }
+    means = {own.data_set: means_together(own.values[quantity.key]) for own in found}
+    table = {learner: {name: row[at] for name, row in means.items()} for at, learner in enumerate(found[0].learners)}
+    gaps = {own.data_set: int(np.isnan(own.values[quantity.key]).any(axis=0).sum()) for own in found}
     made = compare_table(table, control, options, None if quantity.bound.name == UNNAMED else quantity.bound.name)
     sizes = sorted({own.folds * own.repeats for own in found})
     splits = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
@@ -131,8 +116,10 @@ def _compare_means(
         f"There are {splits} splits of each data set, and their mean is its one result: splits are no data sets. "
         "The splits of one data set are compared by data_set= (--data-set)."
     )
+    left = [f"{name} {gap:,}" for name, gap in gaps.items() if gap]
+    lacking = [f"Splits in which a learner has no value are left out of all of them: {listing(left)}."] if left else []
     read = [f"{each[:1].upper()}{each[1:]}." for own in found for each in own.notes]
-    return replace(made, notes=tuple(dict.fromkeys([note, *read, *made.notes])))
+    return replace(made, notes=tuple(dict.fromkeys([note, *lacking, *read, *made.notes])))
 
 
 # Reading: which columns are runs and folds, data sets, learners and sizes, and which hold the results.
@@ -142,13 +129,14 @@ def read_split_results(
     source: Any,
     asked: Sequence[str] = (),
     *,
-    splits: bool = False,
+    splits: bool | None = None,
     test_share: Any = None,
     data_set: str | None = None,
 ) -> list[SplitResults] | None:
     """The results of single splits, by data set; None for a table of data sets × learners.
 
-    A table is one of splits where columns of runs or folds say so, or `splits` does. `source` is a frame, a mapping of
+    A table is one of splits where columns of runs or folds say so, or names of rows such as "fold 3", or `splits` does;
+    `splits=False` says that rows are data sets, and None says nothing. `source` is a frame, a mapping of
     columns, an array, or a mapping of learners to what `cross_validate` gave. `asked` are the measures by name, and
     `test_share` is the share of cases that a split tests where the table does not say it.
 
@@ -166,10 +154,10 @@ def read_split_results(
             # What is no table is refused in its words.
             read_results(source)
         return None
-    roles = {name: role for name, values in columns.items() if (role := _role(name, values))}
+    roles = {name: role for name, values in columns.items() if (role := column_role(name, values))}
     marks = [name for name, role in roles.items() if role in ("run", "fold")]
     for name, role in roles.items():
-        missing = [row + 1 for row, value in enumerate(columns[name]) if _is_missing(value)]
+        missing = [row + 1 for row, value in enumerate(columns[name]) if is_missing(value)]
         if missing and marks and role in ("run", "fold", "data set", "learner"):
             raise ColumnError(
                 f"The column {name} has no value in {len(missing):,} rows: {listing(missing, most=5)}.",
@@ -182,6 +170,12 @@ def read_split_results(
             "are neither data sets nor splits.",
             hint="keep the last of them, and leave the column out.",
         )
+    if marks and splits is False:
+        raise OptionError(
+            f"It was said that rows are data sets, and {_describe_marks(marks)}.",
+            hint="leave out splits=False (--no-splits); or leave out the column where its rows are data sets.",
+        )
+    check_learners(columns)
     if not (splits or marks):
         for option, given in (("test_share (--test-share)", share), ("data_set (--data-set)", data_set)):
             if given is not None:
@@ -214,34 +208,6 @@ def _describe_marks(marks: Sequence[str]) -> str:
     return f"the {columns} {listing(marks)} {verb} that rows are splits of a data set, and not data sets"
 
 
-def _plain(name: object) -> str:
-    return re.sub(r"[\s\-.]+", "_", str(name).strip().casefold()).removeprefix("key_")
-
-
-def _role(name: object, values: Sequence[Any]) -> str:
-    """What a column is, or nothing: runs, folds and names are texts or whole numbers."""
-    plain = _plain(name)
-    if plain == SCHEME_OPTIONS:
-        return "options"
-    kinds = (("run", RUNS), ("fold", FOLDS), ("step", STEPS), ("data set", DATA_SETS), ("learner", LEARNERS))
-    bare = AROUND.sub("", plain)
-    known = next((role for role, names in kinds if plain in names or bare in names), "")
-    if known:
-        return known if all(map(_is_mark, values)) else ""
-    if plain in TRAINED or plain in TESTED:
-        return "trained" if plain in TRAINED else "tested"
-    # Weka's other keys, such as the version of a scheme, are no results either.
-    return "key" if str(name).casefold().startswith("key_") or plain in ("date_time", "unnamed:_0") else ""
-
-
-def _is_mark(value: Any) -> bool:
-    return _is_missing(value) or not isinstance(value, float | np.floating) or float(value).is_integer()
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
-
-
 def _number(value: Any) -> float:
     """A result as a number; Weka writes ? where a measure is undefined."""
     if value is None or (isinstance(value, str) and value.strip() in ("", "?")):
@@ -259,7 +225,7 @@ def _numbers(values: Sequence[Any]) -> Floats | None:
 def _refuse_mixed(name: str, values: Sequence[Any]) -> None:
     """Refuse a column of results in which single values are no numbers."""
     wrong = [(row, value) for row, value in enumerate(values) if _numbers([value]) is None]
-    if len(wrong) < sum(not _is_missing(value) for value in values):
+    if len(wrong) < sum(not is_missing(value) for value in values):
         row, value = wrong[0]
         raise ValuesError(
             f"The column {name} holds numbers, but {str(value)!r} in row {row + 1:,}.",
@@ -291,7 +257,7 @@ class _SplitTable:
         """The results of every data set, or of the one that is wanted."""
         numbers = {name: _numbers(values) for name, values in self.columns.items() if name not in self.roles}
         first = next(iter(self.columns), "")
-        if _plain(first) in NAME_HEADERS and first in numbers:
+        if plain_name(first) in NAME_HEADERS and first in numbers:
             # The first column of a frame that was written with its index only counts.
             del numbers[first]
         texts = [name for name, values in numbers.items() if values is None]
@@ -340,6 +306,8 @@ class _SplitTable:
         percent: list[str] = []
         for quantity, held in cells:
             table = np.array([[row[key] for key in order] for row in held])
+            if quantity.bound.measure.high == 1 or quantity.bound.name == UNNAMED:
+                check_one_scale(table, learners, within=True)
             values[quantity.key] = _as_shares(quantity, table)
             if values[quantity.key] is not table:
                 percent.append(f"{quantity.bound.name} is read as per cent, because it is above 1")
@@ -471,25 +439,11 @@ def _quantity(name: str) -> Quantity:
     return replace(found, class_=inside.removesuffix("]")) if bracket else found
 
 
-def _measured_by(column: str) -> tuple[Quantity, float] | None:
-    """The quantity that a column holds by its name, and the factor that makes it one; None for any other column."""
-    plain = _plain(column)
-    known, factor = WEKA_MEASURES.get(plain, (plain, 1.0))
-    # scikit-learn writes f1_macro, Weka Weighted_avg_F_measure.
-    for average in AVERAGES:
-        bare = known.removesuffix(f"_{average}").removeprefix(f"{average}_avg_")
-        known = known if bare == known else f"{average} {bare}"
-    try:
-        return read_quantity(known), factor
-    except HeldoutError:
-        return None
-
-
 def _choose_measures(
     numbers: Mapping[str, Floats], asked: Sequence[str]
 ) -> tuple[list[tuple[Quantity, str, float]], list[str]]:
     """The columns to compare by, each with its quantity and factor, and what is to be said of the choice."""
-    held = {column: known for column in numbers if (known := _measured_by(column)) is not None}
+    held = {column: known for column in numbers if (known := measured_by(column)) is not None}
     if asked:
         chosen = []
         for name in asked:
@@ -504,7 +458,7 @@ def _choose_measures(
                 )
             chosen.append((wanted, column, held[column][1] if column in held else 1.0))
         return chosen, []
-    first = next((column for column in held if _plain(column) == WEKA_FIRST), None)
+    first = next((column for column in held if plain_name(column) == WEKA_FIRST), None)
     if first is not None:
         return [(held[first][0], first, held[first][1])], []
     if held:
@@ -540,26 +494,26 @@ def is_cross_validated(source: Any) -> bool:
 
 
 def is_cross_validation(item: Any) -> bool:
-    """Whether this is what scikit-learn's `cross_validate` gave: times and the scores of the test parts.
+    """Whether this is what scikit-learn's `cross_validate` gave, or a frame of it: times and the scores of test parts.
 
     >>> is_cross_validation({"fit_time": [0.1, 0.1], "test_score": [0.9, 0.8]}), is_cross_validation({"iris": 0.9})
     (True, False)
     """
-    if not isinstance(item, Mapping):
-        return False
-    scored = [str(name) for name in item if str(name).startswith(SCORES_OF_TESTS)]
-    return bool(scored) and (len(scored) == len(item) or "fit_time" in item)
+    names = list(item) if isinstance(item, Mapping) else list(getattr(item, "columns", ()))
+    scored = [str(name) for name in names if str(name).startswith(SCORES_OF_TESTS)]
+    return bool(scored) and (len(scored) == len(names) or "fit_time" in names)
 
 
 def _read_cross_validated(source: Mapping[Any, Any], asked: Sequence[str], share: float | None) -> SplitResults:
     """What `cross_validate` gave for each learner, over the same splits."""
+    source = {name: _as_mapping(given) for name, given in source.items()}
     numbers: dict[str, list[Floats]] = {}
     for given in source.values():
         for name, scores in _test_scores(given).items():
             # Scorers are such that higher is better: of a loss they give the negative.
             scorer = name.removeprefix(SCORES_OF_TESTS)
             loss = scorer.removeprefix("neg_")
-            negated = scorer != loss and _measured_by(loss) is not None
+            negated = scorer != loss and measured_by(loss) is not None
             signed = np.asarray(scores, dtype=np.float64) * (-1 if negated else 1)
             numbers.setdefault(loss if negated else scorer, []).append(signed)
     sizes = {str(name): len(next(iter(_test_scores(given).values()))) for name, given in source.items()}
@@ -583,6 +537,14 @@ def _read_cross_validated(source: Mapping[Any, Any], asked: Sequence[str], share
         "", tuple(map(str, source)), tuple(quantity for quantity, *_ in chosen), values, folds, splits // folds, ratio,
         origin, tuple(notes),
     )  # fmt: skip
+
+
+def _as_mapping(given: Any) -> Mapping[Any, Any]:
+    """What `cross_validate` gave, of a frame of it by column; a row called mean is no split."""
+    if isinstance(given, Mapping):
+        return given
+    kept, _ = drop_summaries(given)
+    return list_columns(kept) or {}
 
 
 def _test_scores(given: Mapping[Any, Any]) -> dict[str, Any]:

@@ -18,9 +18,12 @@ from heldout.engines.spark import check_greeting, check_master, check_reachable,
 from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
 from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.extras import missing_extra
+from heldout.files.batches import Batches, tell_reading
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
+# What DuckDB calls the types of Polars; all others are text there.
+_DUCKDB = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
 # What pandas calls the types of Polars; in these whole numbers and booleans may be missing.
 _PANDAS = {"Int64": "Int64", "Float64": "float64", "Boolean": "boolean"}
 
@@ -72,7 +75,7 @@ def open_table(path: str | Path, engine: str, master: str | None = None) -> Open
             hint="leave out master (--master), or use engine 'spark' or 'dask'.",
         )
     opener = {"duckdb": _duckdb, "polars": _polars, "dask": _dask, "spark": _spark}[name]
-    with engine_errors(name):
+    with engine_errors(name), tell_reading(path):
         return opener(str(path), master)
 
 
@@ -126,25 +129,28 @@ def _refuse_same_names(table: TableFiles, path: str) -> None:
 
 
 def _duckdb_text(database: Any, group: FileGroup, table: TableFiles, file: str, keys: list[str]) -> Any:
-    frame = database.read_csv(
-        list(group.files),
-        header=True,
-        sep=group.separator,
-        quotechar='"',
-        escapechar='"',
-        na_values=[""],
-        dtype=dict.fromkeys(table.texts, "VARCHAR") | dict.fromkeys(table.fractions, "DOUBLE"),
+    told = f"delim = {_text(group.separator)}, quote = '\"', escape = '\"', nullstr = '', hive_partitioning = false"
+    files = ", ".join(map(_text, group.files))
+    if not table.local:
         # From all rows; and only the types that a text file has when one process reads it.
-        sample_size=-1,
-        auto_type_candidates=["BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR"],
-        hive_partitioning=False,
-        **({"filename": file} if file else {}),
-    )
-    if table.is_plain:
-        return frame
-    # What all files are together, each group may not be: in one, every value may be missing.
-    columns = [f"{_duckdb_cast(_quoted(name), kind)} AS {_quoted(name)}" for name, kind in table.columns.items()]
+        types = "sample_size = -1, auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'VARCHAR']"
+        return database.sql(f"SELECT * FROM read_csv([{files}], header = true, {types}, {told})")  # noqa: S608
+    # As texts, of which the same numbers are made as where one process reads them: by itself DuckDB takes +1 for text.
+    names = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in group.names)
+    told += f", auto_detect = false, header = false, skip = {group.skip}, columns = {{{names}}}"
+    told += f", filename = {_text(file)}" if file else ""
+    frame = database.sql(f"SELECT * FROM read_csv([{files}], {told})")  # noqa: S608 - the names are quoted
+    columns = [f"{_duckdb_value(name, kind, group)} AS {_quoted(name)}" for name, kind in table.columns.items()]
     return frame.project(", ".join([*columns, *keys]))
+
+
+def _duckdb_value(name: str, kind: Any, group: FileGroup) -> str:
+    """The value of a text: numbers may have blanks around them, and between semicolons a comma for the point."""
+    value = _quoted(name)
+    if str(kind) not in _DUCKDB:
+        return value
+    value = f"NULLIF(TRIM({value}, ' ' || chr(9) || chr(13)), '')"
+    return _duckdb_cast(f"REPLACE({value}, ',', '.')" if group.separator == ";" else value, kind)
 
 
 def _duckdb_key(name: str, file: str, table: TableFiles) -> str:
@@ -161,8 +167,7 @@ def _duckdb_key(name: str, file: str, table: TableFiles) -> str:
 
 def _duckdb_cast(expression: str, kind: Any) -> str:
     """An expression as the type of DuckDB that stands for one of Polars."""
-    kinds = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
-    return f"CAST({expression} AS {kinds.get(str(kind), 'VARCHAR')})"
+    return f"CAST({expression} AS {_DUCKDB.get(str(kind), 'VARCHAR')})"
 
 
 def _quoted(name: str) -> str:
@@ -201,6 +206,8 @@ def _polars(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
     import polars as pl
 
     table = find_table_files(path)
+    if table.batches is not None:
+        return OpenedTable(_polars_batches(table, table.batches), _nothing, table.withheld, table.notes)
     read = _polars_parquet if table.kind == "parquet" else _polars_text
     frames = [read(group, table) for group in table.groups]
     return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, table.withheld, table.notes)
@@ -233,23 +240,34 @@ def _polars_parquet(group: FileGroup, table: TableFiles) -> Any:
     return frame.select(*table.columns, *keys).with_columns(*cast)
 
 
-def _polars_text(group: FileGroup, table: TableFiles) -> Any:
+def _polars_text(group: FileGroup, table: TableFiles) -> Any:  # noqa: ARG001 - all readers alike
+    """Text files at an address, which Polars reads by itself."""
     import polars as pl
 
-    types: Any = dict.fromkeys(table.texts, pl.String) | dict.fromkeys(table.fractions, pl.Float64)
     files: Any = list(group.files)
-    frame = pl.scan_csv(
-        files,
-        glob=not table.local,
-        separator=group.separator,
-        schema_overrides=types,
-        infer_schema_length=None,
-        include_file_paths=_free_name(table) if table.keys else None,
-    )
-    if table.is_plain:
-        return frame
-    columns = [pl.col(name).cast(kind) for name, kind in table.columns.items()]
-    return frame.select(*columns, *_polars_keys(group, table))
+    return pl.scan_csv(files, separator=group.separator, infer_schema_length=None)
+
+
+def _polars_batches(table: TableFiles, batches: Batches) -> Any:
+    """Text files on this machine, read as the stream reads them.
+
+    By itself Polars takes a quoted field without a letter for a class, a blank line for a case, and +1 for text.
+    """
+    from polars.io.plugins import register_io_source
+
+    names = [*table.columns, *table.keys]
+
+    def read(columns: list[str] | None, predicate: Any, rows: int | None, _size: int | None) -> Iterator[Any]:
+        left = rows
+        # Without a column a frame would not say how many rows there are.
+        for frame in batches.frames(names if columns is None else columns or names[:1]):
+            some = frame if left is None else frame.head(left)
+            left = None if left is None else left - len(some)
+            yield some if predicate is None else some.filter(predicate)
+            if left == 0:
+                return
+
+    return register_io_source(read, schema=batches.kinds(names))
 
 
 def _polars_keys(group: FileGroup, table: TableFiles) -> list[Any]:

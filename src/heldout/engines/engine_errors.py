@@ -148,7 +148,7 @@ def one_line(error: BaseException) -> str:
         # What engines raise themselves is a sentence; the text of a KeyError is a name.
         whole = words and kind.__module__.partition(".")[0] in _SENTENCES
         text = words if whole else f"{kind.__name__}: {words}".removesuffix(": ")
-    text = re.sub(r"\s*SQLSTATE: \w+;?", "", " ".join(text.split()))
+    text = re.sub(r" ?SQLSTATE: \w+;?", "", " ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
@@ -180,7 +180,7 @@ def _first_words(text: str) -> str:
         if not line or line.startswith(("+-", "|")):
             break
         words.append(line)
-    table = ", ".join(re.sub(r"\s*\|\s*", " ", row) for row in drawn)
+    table = ", ".join(" ".join(cell.strip() for cell in row.split("|")) for row in drawn)
     return f"{' '.join(words)} {table}".strip()
 
 

@@ -76,7 +76,7 @@ def addresses(master: str) -> list[tuple[str, int]]:
     places = []
     for address in match[2].split(","):
         # The brackets of [::1]:7077 belong to the address alone.
-        parts = re.fullmatch(r"\[?(.*?)\]?(?::(\d+))?/*", address.partition("/")[0])
+        parts = re.fullmatch(r"\[?(.*?)\]?(?::(\d{1,5}))?", address.partition("/")[0])
         if parts and parts[1]:
             places.append((parts[1], int(parts[2] or _PORTS[kind or "https"])))
     return places

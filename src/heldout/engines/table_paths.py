@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
@@ -13,23 +13,26 @@ from heldout.arguments import listing
 from heldout.errors import FileError, HeldoutError
 from heldout.files.batches import SAME_COLUMNS
 from heldout.files.columnar import ColumnarBatches
-from heldout.files.delimited import separator_of, usual_separator
+from heldout.files.delimited import load_header, usual_separator
 from heldout.files.formats import either, format_by_ending, formats
-from heldout.files.input_stream import inner_ending, load_head
+from heldout.files.input_stream import inner_ending
 from heldout.files.paths import KEY, FilePart, Listing, is_address, list_files
 
 if TYPE_CHECKING:
     from heldout.files.batches import Batches
 
-_HEAD_BYTES = 1 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class FileGroup:
-    """Files that an engine can read at once: of text their separator, of Parquet the columns to be widened."""
+    """Files that an engine can read at once: of text their separator, of Parquet the columns to be widened.
+
+    Of text files on this machine `names` are the columns in their order, and `skip` the lines up to the first row.
+    """
 
     files: tuple[str, ...]
     separator: str = ","
+    names: tuple[str, ...] = ()
+    skip: int = 1
     widened: tuple[str, ...] = ()
 
 
@@ -40,7 +43,8 @@ class TableFiles:
     `columns` are those that all files have, and `keys` those that only the names of their folders hold, each with the
     type of Polars that it has as a whole; `by_file` are the values of each key. The other columns are `withheld`,
     with the error for whoever wants one. A place elsewhere is the address itself, as it was given; nothing else is
-    known of it. `root` is a folder in which others named key=value divide the files, and empty where there is none.
+    known of it. `batches` reads text files as the stream does. `root` is a folder in which others named key=value
+    divide the files, and empty where there is none.
     `notes` are sentences about files that were left out.
     """
 
@@ -53,6 +57,7 @@ class TableFiles:
     by_file: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    batches: Batches | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -124,16 +129,15 @@ def _parquet(listed: Listing, batches: ColumnarBatches) -> TableFiles:
 
 
 def _text(listed: Listing, batches: Batches) -> TableFiles:
-    from heldout.files import column_names
-
     parts = _parts(listed, batches.files)
-    headers = {part: tuple(column_names(part.path)) for part in parts}
+    forms = {part: load_header(part.path) for part in parts}
+    headers = {part: form.names for part, form in forms.items()}
     columns = {name for header in headers.values() for name in header}
     withheld = _lacking(batches, headers, columns)
     kinds = batches.kinds([name for name in batches.names if name not in withheld])
-    forms = {part: (_separator(Path(part.path)), headers[part]) for part in parts}
-    groups = tuple(FileGroup(files, form[0]) for form, files in _grouped(parts, lambda part: forms[part]).items())
-    return _place(groups, "text", batches, parts, kinds, withheld)
+    alike = _grouped(parts, lambda part: (forms[part].separator, forms[part].names, forms[part].first_line - 1))
+    groups = tuple(FileGroup(files, form[0], form[1], form[2]) for form, files in alike.items())
+    return replace(_place(groups, "text", batches, parts, kinds, withheld), batches=batches)
 
 
 def _place(
@@ -233,8 +237,3 @@ def check_same(file: str, columns: Mapping[str, str], other: str, expected: Mapp
                 f"The column {column!r} holds {kind} in {file}, and {expected[column]} in {other}.",
                 hint="write it with one type in all files.",
             )
-
-
-def _separator(file: Path) -> str:
-    lines = load_head(file, _HEAD_BYTES).data.decode("utf-8", errors="replace").splitlines()
-    return separator_of(lines[0], lines[1] if len(lines) > 1 else "", inner_ending(file))

@@ -312,11 +312,21 @@ class Unfit:
     def sentence(self) -> str:
         """The reason in words."""
         if self.ends is not None:
-            return f"the scores run from {self.ends[0]:g} to {self.ends[1]:g}"
+            return f"the scores run from {format_end(self.ends[0])} to {format_end(self.ends[1])}"
         if self.total is not None:
             where = "a row" if self.row is None else f"row {self.row:,}"
             return f"the scores of {where} sum to {self.total:g} instead of 1"
         return "the scores are decision values"
+
+
+def format_end(score: float) -> str:
+    """An end of scores in few digits, but never as the 0 or 1 that it lies beyond.
+
+    >>> format_end(3.5), format_end(1.0000001), format_end(0.123456789)
+    ('3.5', '1.0000001', '0.123457')
+    """
+    short = f"{score:g}"
+    return repr(score) if short in ("0", "-0", "1") and float(short) != score else short
 
 
 def check_alike(reasons: Sequence[Unfit | None]) -> None:

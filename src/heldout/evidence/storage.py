@@ -93,9 +93,10 @@ def read(value: Any, arrays: Sequence[NDArray[Any]]) -> Any:
     if kind is None or set(value) != {OF, *(part.name for part in fields(kind))}:
         raise ValueError(f"there is no evidence of the kind {value.get(OF)!r} with these parts")
     result = kind(**{name: read(item, arrays) for name, item in value.items() if name != OF})
-    for name, hint in get_type_hints(kind).items():
-        if not _fits(getattr(result, name), hint):
-            raise ValueError(f"{value[OF]}.{name} is not what it should be")
+    hints = get_type_hints(kind)
+    for part in fields(kind):
+        if not _fits(getattr(result, part.name), hints[part.name]):
+            raise ValueError(f"{value[OF]}.{part.name} is not what it should be")
     return result
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heldout.errors import FileError
+from heldout.files.batches import tell_reading
 from heldout.files.formats import Format, format_by_ending, format_of
 from heldout.files.input_stream import (
     HEAD_BYTES,
@@ -43,11 +44,12 @@ def read_table(path: str | Path, *, columns: Sequence[str] | None = None, labels
     [('yes', 0.9), ('no', None)]
     >>> folder.cleanup()
     """
-    in_place = _find_in_place(path)
-    if in_place is not None and in_place.read_in_place is not None:
-        return in_place.read_in_place(_unloaded(path), columns, labels)
-    content = load(path)
-    return _format(content).read(content, columns)
+    with tell_reading(path):
+        in_place = _find_in_place(path)
+        if in_place is not None and in_place.read_in_place is not None:
+            return in_place.read_in_place(_unloaded(path), columns, labels)
+        content = load(path)
+        return _format(content).read(content, columns)
 
 
 def column_names(path: str | Path) -> tuple[str, ...]:

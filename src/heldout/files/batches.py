@@ -34,14 +34,27 @@ LONG_ROWS = 20_000_000
 # The same for text, in bytes of the file; packed ones are about five times as long when they are unpacked.
 LONG_BYTES = 1 << 30
 LONG_PACKED = LONG_BYTES // 5
-# Up to here every whole number is a floating-point number of its own.
-EXACT = 1 << 53
 
 
 T = TypeVar("T")
 # Who watches a reading is told its name, how many rows have been read (None when it is over), and of how many if known.
 Watch = Callable[[str, int | None, int | None], object]
 watching: ContextVar[Watch | None] = ContextVar("watching", default=None)
+
+
+@contextmanager
+def tell_reading(path: str | Path) -> Iterator[None]:
+    """Tell whoever watches that a table is being read at once: how far, nobody knows."""
+    watch = watching.get()
+    if watch is None:
+        yield
+        return
+    name = "standard input" if str(path) == STANDARD_INPUT else Path(path).name
+    watch(name, 0, None)
+    try:
+        yield
+    finally:
+        watch(name, None, None)
 
 
 class Batches(ABC):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # The three ways in which programs write booleans; a mixture of them is text.
 _BOOLEAN_SPELLINGS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
 _HEAD = 1000
+# Up to here every whole number is a floating-point number of its own.
+EXACT = 2**53
 # A whole number with fewer digits than this fits 64 bits.
 _LONG = 19
 
@@ -26,7 +28,7 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
 
     A column in which some number has leading zeros, such as 007, stays text, because those are codes
     and not amounts: as integers 007 and 7 would be the same class. So does a column of whole numbers
-    beyond 64 bits, which floats would round together.
+    beyond 64 bits, or beyond 2**53 with a point among them, which floats would round together.
 
     >>> import polars as pl
     >>> typed(pl.Series(["1", "", "3"])).to_list(), typed(pl.Series(["007", "7"])).to_list()
@@ -76,7 +78,21 @@ def _numbers(text: pl.Series) -> pl.Series | None:
     is_code = digits.str.contains(r"^[+-]?0[0-9]+$").any()
     if not is_code and len(digits) == len(text) - missing:
         is_code = digits.str.contains(r"^[+-]?[0-9]+$").all()
-    return None if is_code else real
+    return None if is_code or _rounds_whole(text, real) else real
+
+
+def _rounds_whole(text: pl.Series, real: pl.Series) -> bool:
+    """Whether all numbers are whole and floats would round one that is written in digits: 9007199254740993.0."""
+    if not is_whole_valued(real):
+        return False
+    beyond = text.filter(real.abs() >= EXACT)
+    return bool(len(beyond)) and bool(beyond.str.contains(r"^[+-]?[0-9]+(\.0*)?$").any())
+
+
+def is_whole_valued(real: pl.Series) -> bool:
+    """Whether no number has a fraction; the first few tell it of most columns."""
+    head = real.head(_HEAD)
+    return bool((head == head.floor()).all()) and bool((real == real.floor()).all())
 
 
 def widened(frame: pl.DataFrame, kept: Sequence[str] = (), *, digits: bool = False) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.errors import FileError
 from heldout.files.batches import (
-    EXACT,
     ROWS,
     SAME_COLUMNS,
     Batches,
@@ -21,7 +21,7 @@ from heldout.files.batches import (
     mixed_numbers,
     no_rows_in_files,
 )
-from heldout.files.column_types import is_whole, least_bytes, no_rows, wanted_names, widened
+from heldout.files.column_types import EXACT, is_whole, least_bytes, no_rows, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import Content, no_permission
 from heldout.files.paths import FilePart, Listing, empty_note
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LONG = 1_000_000
 # Footers of many small files are read by so many threads.
 READERS = 8
+# How Polars says that a name is there twice.
+_TWICE = re.compile(r"column with name '(.*)' has more than one occurrence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,9 @@ class ColumnarTables:
         return self.count_rows(path) * sum(map(least_bytes, types))
 
     def error(self, name: str, error: BaseException) -> FileError:
-        """The error for a file that cannot be read to its end."""
+        """The error for a file that cannot be read to its end, or in which two columns have one name."""
+        if twice := _TWICE.search(str(error)):
+            return FileError(f"{name} has two columns named {twice[1]!r}.", hint="rename one of them.")
         return FileError(f"{name} is not a whole {self.title} table: {_reason(error)}.", hint=self.hint)
 
 

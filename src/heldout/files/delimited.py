@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Literal
 
 from heldout.errors import FileError
 from heldout.files.batches import PIECE, SAME_COLUMNS, Piece, TextBatches, pieces
-from heldout.files.column_types import blank_to_null, no_rows, refuse_duplicates, typed, wanted_names
+from heldout.files.column_types import (
+    EXACT,
+    blank_to_null,
+    is_whole_valued,
+    no_rows,
+    refuse_duplicates,
+    typed,
+    wanted_names,
+)
 from heldout.files.formats import Format
 from heldout.files.input_stream import Content, inner_ending, load_first_lines, utf8_text
 from heldout.files.paths import FilePart, Listing
@@ -62,6 +70,12 @@ def read_delimited(content: Content, columns: Sequence[str] | None = None) -> pl
 def delimited_names(content: Content) -> tuple[str, ...]:
     """The column names in the header line of delimited text."""
     return read_header(_newline_text(content), content).names
+
+
+def load_header(path: str | Path) -> DelimitedHeader:
+    """The header of a file on this machine, of which only the beginning is read."""
+    content = load_first_lines(path)
+    return read_header(_newline_text(content), content)
 
 
 def read_header(data: bytes, content: Content) -> DelimitedHeader:
@@ -272,10 +286,13 @@ def field_count(line: str, separator: str) -> int:
         return 0
 
 
-# What one piece is: nothing at all, whole numbers, such beyond 64 bits, other numbers (also with a decimal comma),
-# booleans in one of three spellings, or text.
-PieceKind = Literal["", "whole", "huge", "real", "comma", "true", "True", "TRUE", "text"]
+# What one piece is: nothing at all, whole numbers, such beyond 2**53 ("long") and such that floats would round and 64
+# bits do not hold ("huge"), whole numbers with a point ("pointed"), other numbers (also with a decimal comma), booleans
+# in one of three spellings, or text.
+PieceKind = Literal["", "whole", "long", "huge", "pointed", "real", "comma", "true", "True", "TRUE", "text"]
 _BOOLEANS: tuple[PieceKind, ...] = ("true", "True", "TRUE")
+# Kinds of which the spelling decides how a text is read.
+_SPELLED = {*_BOOLEANS, "comma"}
 
 
 def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
@@ -291,9 +308,11 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
     if column.null_count() == len(column):
         return ""
     if column.dtype == pl.Int64:
-        return "whole"
+        return "whole" if column.is_between(-EXACT, EXACT).all() else "long"
     if column.dtype == pl.Float64:
-        return "comma" if decimal_comma and text.str.contains(",", literal=True).any() else "real"
+        if decimal_comma and text.str.contains(",", literal=True).any():
+            return "comma"
+        return "pointed" if is_whole_valued(column) else "real"
     if column.dtype == pl.Boolean:
         spellings = set(text.drop_nulls().unique().to_list())
         return next(word for word in _BOOLEANS if spellings <= {word, _opposite(word), ""})
@@ -303,7 +322,7 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
 
 def _only_digits(text: pl.Series) -> bool:
     texts = blank_to_null(text.str.strip_chars()).drop_nulls()
-    return bool(texts.str.contains(r"^[+-]?(0|[1-9][0-9]*)$").all())
+    return bool(texts.str.contains(r"^[+-]?(0|[1-9][0-9]*)(\.0*)?$").all())
 
 
 def joined_kind(kinds: AbstractSet[PieceKind]) -> PieceKind:
@@ -318,8 +337,12 @@ def joined_kind(kinds: AbstractSet[PieceKind]) -> PieceKind:
         return "text" if alone == "huge" else alone
     if not present:
         return ""
-    if present <= {"whole", "real", "huge"} and "real" in present:
+    if present <= {"whole", "long", "huge", "pointed", "real"} and "real" in present:
         return "real"
+    if present <= {"whole", "long"}:
+        return "long"
+    if present == {"whole", "pointed"}:
+        return "pointed"
     return "comma" if present == {"whole", "comma"} else "text"
 
 
@@ -351,7 +374,9 @@ def dtype_of(kind: PieceKind) -> pl.DataType:
 
     if kind in _BOOLEANS:
         return pl.Boolean()
-    return {"whole": pl.Int64(), "real": pl.Float64(), "comma": pl.Float64()}.get(kind, pl.String())
+    if kind in ("whole", "long"):
+        return pl.Int64()
+    return pl.Float64() if kind in ("pointed", "real", "comma") else pl.String()
 
 
 def _opposite(word: str) -> str:
@@ -469,7 +494,8 @@ class DelimitedBatches(TextBatches):
         """Refuse a piece that makes a column of another kind than the first piece did."""
         self._note_kinds(part, piece)
         for name in piece[0].columns:
-            if joined_kind(set(self._seen[name])) != self._known[name]:
+            kind, known = joined_kind(set(self._seen[name])), self._known[name]
+            if dtype_of(kind) != dtype_of(known) or (kind != known and not {kind, known}.isdisjoint(_SPELLED)):
                 raise FileError(
                     f"The column {name!r} holds other values than its first rows do, in {part.name}.",
                     hint="write the column with one type, numbers or text.",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
 from heldout.errors import ColumnError, FileError
-from heldout.files.batches import EXACT, Piece, TextBatches, mixed_numbers, pieces
-from heldout.files.column_types import spread_nested, wanted_names, widened
+from heldout.files.batches import Piece, TextBatches, mixed_numbers, pieces
+from heldout.files.column_types import EXACT, is_whole_valued, spread_nested, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
 from heldout.files.paths import FilePart
@@ -84,9 +84,14 @@ def _parsed(data: bytes) -> pl.DataFrame | None:
 
     try:
         with without_panics():
-            return pl.read_ndjson(data, infer_schema_length=None)
+            frame = pl.read_ndjson(data, infer_schema_length=None)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
+    # Of whole numbers with a point among them Polars makes floats, which would round the longest of them.
+    rounded = any(
+        (column.abs() >= EXACT).any() and is_whole_valued(column) for column in frame.select(pl.col(pl.Float64))
+    )
+    return None if rounded else frame
 
 
 def _parsed_line_by_line(data: bytes, file: str) -> pl.DataFrame:
@@ -182,10 +187,17 @@ def column_of_values(name: str, values: Sequence[Any]) -> pl.Series:
         return pl.Series(name, values, dtype=pl.Boolean)
     if kinds == {int} and all(value is None or -(2**63) <= value < 2**63 for value in values):
         return pl.Series(name, values, dtype=pl.Int64)
-    if float in kinds and kinds <= {int, float}:
+    if float in kinds and kinds <= {int, float} and not _rounds_whole(values):
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return pl.Series(name, texts, dtype=pl.String)
+
+
+def _rounds_whole(values: Sequence[Any]) -> bool:
+    """Whether all numbers are whole, and as floats some would be others: those beyond 2**53."""
+    numbers = [value for value in values if value is not None]
+    beyond = any(type(value) is int and abs(value) > EXACT for value in numbers)
+    return beyond and all(type(value) is int or value.is_integer() for value in numbers)
 
 
 # What a column of each type holds, in words.

@@ -16,6 +16,7 @@ from heldout.evidence import Label
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.intervals.quantiles import z_value
 from heldout.measures.catalogue import read_quantity
+from heldout.measures.declare import Measure
 from heldout.review import Severity
 from heldout.show.blocks import Style
 from heldout.show.numbers import count, digits_between, limits, number, percent, share
@@ -398,15 +399,15 @@ def best_looks_better(seen: Comparison, *, errors: float = 0.25) -> Answer:
         "expected_excess": winner.excess, "corrected": winner.corrected, "limit": winner.limit,
         "may_be_best": list(by.may_be_best),
     }  # fmt: skip
-    bound = read_quantity(by.measure).bound.measure
-    style: Style = "share" if bound.bounded else "plain"
+    known = _find_measure(by.measure)
+    style: Style = "share" if known is not None and known.bounded else "plain"
     value, excess, corrected, limit = (
         number(one, style) for one in (winner.value, winner.excess, winner.corrected, winner.limit)
     )
     what = f"the best of {len(seen.names)} is expected to exceed its truth by {excess}"
     if len(by.may_be_best) < 2 or winner.excess <= errors * winner.error:
         return Passed(f"{winner.name} leads by {by.name}: {what}.", facts)
-    least = "no more" if bound.direction == "lower" else "no less"
+    least = "no more" if known is not None and known.direction == "lower" else "no less"
     return Fired(
         f"{winner.name} leads by {by.name} with {value}, but {len(by.may_be_best)} may be the best: {what}.",
         facts,
@@ -425,19 +426,23 @@ def _needed(pair: Pair) -> dict[str, object]:
     return {"needed_low": None if cases is None else cases.low, "needed_high": None if cases is None else cases.high}
 
 
+def _find_measure(name: str) -> Measure | None:
+    """The measure of that name; None for the unnamed one of a table of results."""
+    try:
+        return read_quantity(name).bound.measure
+    except OptionError:
+        return None
+
+
 def _bounded(pair: Pair) -> bool:
     """Whether the measure is a share; the unnamed one of a table of results is not known to be."""
-    try:
-        return bool(read_quantity(pair.measure).bound.measure.bounded)
-    except OptionError:
-        return False
+    known = _find_measure(pair.measure)
+    return known is not None and bool(known.bounded)
 
 
 def _directed(pair: Pair) -> bool:
-    try:
-        return read_quantity(pair.measure).bound.measure.direction in ("higher", "lower")
-    except OptionError:
-        return True
+    known = _find_measure(pair.measure)
+    return known is None or known.direction in ("higher", "lower")
 
 
 @rule(

@@ -208,8 +208,9 @@ def confidence_as_score(subject: Evaluation, *, astray: float = ASTRAY, cases: f
     facts: dict[str, object] = {"least": turned.least, "most": turned.most, "astray": turned.astray}
     if turned.astray <= astray:
         return Passed("The predicted classes follow the scores.", facts)
+    half = share(1 / len(held.labels)) if turned.whole == 1 else f"{turned.whole / 2:g}"
     return Fired(
-        f"No score is below {share(1 / len(held.labels))} and {percent(turned.astray)} of the predictions follow none: "
+        f"No score is below {half} and {percent(turned.astray)} of the predictions follow none: "
         "they are the confidence in the predicted class, and were turned.",
         facts,
     )

@@ -15,7 +15,7 @@ from heldout.gates.requirements import SlicedQuantity, SliceTerm, read_slice_ter
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.declare import Measure
-from heldout.measures.quantity import Quantity
+from heldout.measures.quantity import IN_ORDER, Quantity
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.show.blocks import Style
@@ -323,7 +323,8 @@ def describe_value(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
     if math.isnan(ends.low) or math.isnan(ends.high):
         met = "meets" if written.is_met(e.value) else "misses"
         return f"{start} {met} it, but it has no interval{_because(e.note)}, so chance is not ruled out."
-    return _sentence(claim, ends, outcome, start, written.bound, needed)
+    order = f" C{e.note[at + 1 :]}." if (at := e.note.find(IN_ORDER)) >= 0 else ""
+    return f"{_sentence(claim, ends, outcome, start, written.bound, needed)}{order}"
 
 
 def describe_difference(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:

@@ -22,7 +22,7 @@ from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Kind, Measure
-from heldout.measures.quantity import Bound, Quantity, per_class
+from heldout.measures.quantity import Bound, Quantity, note_class_order, per_class
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
@@ -203,7 +203,8 @@ class Estimator:
         clusters = self.confusion.clusters
         lonely = ONE_GROUP if clusters is not None and clusters.number < 2 else ""
         refused = "" if self.plan is None else self.plan.refused
-        return "; ".join(filter(None, (_left_out(subject), lonely, refused)))
+        order = note_class_order(subject.bound.measure, self.confusion.labels)
+        return "; ".join(filter(None, (_left_out(subject), lonely, refused, order)))
 
 
 # The default of each kind of measure, of one class or of all cases; averages have their own below.

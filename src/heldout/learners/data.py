@@ -22,6 +22,8 @@ from heldout.predictions.column_roles import begin_sentence, check_column
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import CHECK_COLUMNS, check_missing_word
 
+# How the target was guessed: the last column of an ARFF file is the class by custom, as it is in Weka.
+FROM_PLACE, FROM_NAME = "guessed from its place", "guessed from its name"
 USUAL_TARGETS = ("class", "target", "label", "y", "outcome")
 
 
@@ -67,6 +69,7 @@ def read_problem(
     classes = encode_target(table.values(roles.target) if y is None else y, called)
     keys = _read_group(table, roles, group)
     _check_lengths(table, classes, keys)
+    indexes = table.note_indexes({"y": y, "group": None if roles.group is not None else group})
     if y is not None:
         _check_target_apart(table, y, roles)
     kept, dropped = _find_complete_rows(classes, keys, missing, called)
@@ -86,7 +89,7 @@ def read_problem(
         names,
         read.names,
         table.source,
-        (*roles.notes, *dropped, *read.notes, *told, *settled.notes),
+        (*roles.notes, *indexes, *dropped, *read.notes, *told, *settled.notes),
         read.nominal,
         roles.target_name,
         kept,
@@ -119,7 +122,7 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
             )
         if target is None:
             target = _guess_target(table)
-            notes.append(f"the target is {target!r}, guessed from its {'place' if table.class_last else 'name'}")
+            notes.append(f"the target is {target!r}, {FROM_PLACE if table.class_last else FROM_NAME}")
         else:
             check_column(target, table.columns, table.source)
     group_column = check_column(group, table.columns, table.source) if isinstance(group, str) else None
@@ -129,7 +132,7 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
         )
     dropped = [check_column(name, table.columns, table.source) for name in _list_columns(drop, table)]
     if table.row_weight is not None and table.row_weight not in (target, group_column, *dropped):
-        notes.append("the weights of the rows were not used")
+        notes.append("the weights of the rows were not used: every row counts once, in training and in testing")
         dropped.append(table.row_weight)
     requested = (
         None
@@ -296,6 +299,7 @@ class LearningData:
         if isinstance(fold, str):
             check_column(fold, self.table.columns, self.table.source)
             return (self.table if problem.kept is None else self.table.taken(problem.kept)).values(fold)
+        self.table.note_indexes({"fold": fold})
         if problem.kept is None or len(fold) != self.table.n:
             return fold
         from sklearn.utils import _safe_indexing

@@ -23,7 +23,7 @@ from heldout.files.input_stream import STANDARD_INPUT, inner_ending, load, utf8_
 from heldout.learners.problem import Nominal
 from heldout.predictions.case_values import groups, weights
 from heldout.predictions.column_roles import begin_sentence
-from heldout.predictions.containers import unwrap
+from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import is_missing
 
 _TWO_SIDES = "pass one row per case and one column per feature."
@@ -34,6 +34,7 @@ class FeatureTable:
     """Named columns of equal length; `native` is what was given, and `frame` the same for narwhals, if it is a frame.
 
     `source` is what messages call it. An ARFF file has its class last by custom, and may have weights of rows.
+    `indexed` are the columns of a dictionary, which may have pandas indexes of their own.
     """
 
     native: Any
@@ -44,6 +45,7 @@ class FeatureTable:
     from_file: bool = False
     class_last: bool = False
     row_weight: str | None = None
+    indexed: Mapping[Any, Any] = field(default_factory=dict)
 
     @property
     def sparse(self) -> bool:
@@ -61,6 +63,10 @@ class FeatureTable:
             return self.frame.get_column(column).to_native()
         index = self.columns.index(column)
         return self.native[:, [index]].toarray().ravel() if self.sparse else _as_numbers(self.native[:, index])
+
+    def note_indexes(self, given: Mapping[str, Any]) -> list[str]:
+        """What is to be said of pandas indexes that differ from those of the features; another order is refused."""
+        return index_notes({**(self.indexed or {"X": self.native}), **given})
 
     def taken(self, rows: NDArray[np.int64]) -> FeatureTable:
         """Only these rows."""
@@ -135,7 +141,8 @@ def _from_mapping(data: Mapping[Any, Any]) -> FeatureTable:
     import polars as pl
 
     try:
-        return _from_frame(pl.DataFrame({str(name): values for name, values in data.items()}, strict=False))
+        table = _from_frame(pl.DataFrame({str(name): values for name, values in data.items()}, strict=False))
+        return replace(table, indexed=data)
     except HeldoutError:
         raise
     except Exception as error:

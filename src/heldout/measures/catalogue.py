@@ -256,6 +256,18 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
     return Quantity(bound, class_=_label(match["class"], labels))
 
 
+def name_measures(given: Any) -> Any:
+    """Measures by their names, where they were given themselves; what is neither is left to whoever reads it.
+
+    >>> name_measures([CATALOGUE["recall"], "macro f1"]), name_measures(None)
+    (['recall', 'macro f1'], None)
+    """
+    if isinstance(given, Measure):
+        return given.name
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    return [one.name if isinstance(one, Measure) else one for one in given] if several else given
+
+
 def _read_parameters(text: str, inside: str) -> dict[str, Any]:
     """The parameters between the brackets of what a person wrote."""
     parameters: dict[str, Any] = {}

@@ -207,6 +207,10 @@ AGGREGATES: Mapping[str, Aggregate] = {
 }
 
 
+# Sums that count how many classes an answer is off, to this power: the order of the classes decides them.
+GAPS = {"linear_gap": 1, "quadratic_gap": 2}
+
+
 def batch_cells(measure: Measure, batch: TableBatch, costs: NDArray[np.float64] | None) -> dict[str, Any]:
     """The sums that a formula names, for every table of a batch."""
     return _named(measure, batch.margins, costs)
@@ -215,7 +219,6 @@ def batch_cells(measure: Measure, batch: TableBatch, costs: NDArray[np.float64] 
 def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.float64] | None) -> dict[str, Any]:
     """The sums that a formula names, from the cells that were met; no square table is made."""
     i, j, counts = confusion.truth, confusion.predicted, confusion.counts.astype(np.float64)
-    gaps = {"linear_gap": 1, "quadratic_gap": 2}
     margins = Margins(
         rows=confusion.truth_totals.astype(np.float64),
         columns=confusion.predicted_totals.astype(np.float64),
@@ -226,10 +229,10 @@ def evidence_cells(measure: Measure, confusion: Confusion, costs: NDArray[np.flo
         k=confusion.n_classes,
         table=lambda: confusion.matrix.astype(np.float64),
     )
-    named = _named(measure, margins, costs, skip=tuple(gaps))
+    named = _named(measure, margins, costs, skip=tuple(GAPS))
     for name in measure.cells:
-        if name in gaps:
-            named[name] = (counts * np.abs(i - j).astype(np.float64) ** gaps[name]).sum()
+        if name in GAPS:
+            named[name] = (counts * np.abs(i - j).astype(np.float64) ** GAPS[name]).sum()
     return named
 
 

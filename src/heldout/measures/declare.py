@@ -12,7 +12,7 @@ import inspect
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -176,19 +176,6 @@ class Measure:
     def range(self) -> tuple[float, float]:
         """The smallest and the largest value it can take."""
         return self.low, self.high
-
-
-def name_measures(measures: str | Measure | Iterable[str | Measure] | None) -> str | list[str] | None:
-    """Measures by their names, where they were given themselves.
-
-    >>> name_measures("recall"), name_measures(["recall", "f1"])
-    ('recall', ['recall', 'f1'])
-    """
-    if measures is None or isinstance(measures, str):
-        return measures
-    if isinstance(measures, Measure):
-        return measures.name
-    return [one.name if isinstance(one, Measure) else one for one in measures]
 
 
 def _declared(module: str, name: str) -> Measure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -14,6 +14,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.measures.cells import (
     CORNERS,
+    GAPS,
     WHOLE_TABLE,
     Cells,
     TableBatch,
@@ -23,9 +24,31 @@ from heldout.measures.cells import (
     slopes,
 )
 from heldout.measures.declare import Measure
+from heldout.show.escape import visible
+from heldout.show.text_width import shorten
 
 Average = Literal["macro", "micro", "weighted"]
 AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
+
+
+IN_ORDER, SHOWN_IN_ORDER = "classes in the order", 8
+
+
+def note_class_order(measure: Measure, labels: Sequence[Label]) -> str:
+    """In which order a measure of ordered classes takes texts, which need not be the one that is meant.
+
+    >>> from heldout.measures.catalogue import find
+    >>> note_class_order(find("quadratic_kappa").measure, ("high", "low", "mid"))
+    'classes in the order high, low, mid; another is given by labels= (--labels)'
+    """
+    if len(labels) < 3 or GAPS.keys().isdisjoint(measure.cells) or not any(isinstance(x, str) for x in labels):
+        return ""
+    # Only those that are shown are made fit to be shown: there may be a million.
+    shown = [shorten(visible(str(label)), 40) for label in labels[:SHOWN_IN_ORDER]]
+    return (
+        f"{IN_ORDER} {listing([*shown, *labels[SHOWN_IN_ORDER:]], most=SHOWN_IN_ORDER)}; another is given by labels= "
+        "(--labels)"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,17 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import counted, listing
 from heldout.errors import ColumnError, LabelError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.evidence.probabilities import Unfit
+from heldout.evidence.probabilities import Unfit, format_end
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 
@@ -168,8 +168,10 @@ PREFIXES = (
 # What stands behind it.
 SUFFIXES = ("probability", "proba", "prob")
 ALONE = (*PREFIXES, "y_scores", "y_probability", "pred_proba", "predicted_probability")
-# Rounding to three decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.0005.
-SUM_TOLERANCE, MOST_TOLERANCE = 5e-4, 0.01
+# Rounding to two decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.005.
+SUM_TOLERANCE, MOST_TOLERANCE = 5e-3, 0.05
+# By so little arithmetic may carry a probability beyond 0 or 1.
+NOISE = 1e-6
 
 
 def refuse_confidences(column: Any) -> ValuesError:
@@ -214,6 +216,7 @@ class Confidences:
     least: float
     most: float
     astray: float
+    whole: float = 1.0
 
     @classmethod
     def of(cls, values: NDArray[Any], called: NDArray[np.bool_]) -> Confidences | None:
@@ -228,9 +231,8 @@ class Confidences:
         if not len(values) or len(values) != len(called):
             return None
         least, most = float(values.min()), float(values.max())
-        if not (least >= 0.5 - ROUNDED and most <= 1 + ROUNDED):
-            return None
-        if min(np.count_nonzero(called), np.count_nonzero(~called)) < FEWEST:
+        whole = whole_of(least, most)
+        if whole is None or min(np.count_nonzero(called), np.count_nonzero(~called)) < FEWEST:
             return None
         step = len(values) // LOOKED + 1
         values, called = values[::step], called[::step]
@@ -240,15 +242,38 @@ class Confidences:
         gain = np.cumsum(np.where(called[order], 1, -1))[ends].max()
         right = max(int(gain), 0) + np.count_nonzero(~called)
         astray = 1 - right / len(values)
-        return cls(least, most, float(astray)) if astray > ASTRAY else None
+        return cls(least, most, float(astray), whole) if astray > ASTRAY else None
 
     @property
     def note(self) -> str:
         """What is said of scores that were turned."""
         return (
             "the scores are the confidence in the predicted class, so they were turned into scores of the positive "
-            "class: 1 − score where the other was predicted"
+            f"class: {self.whole:g} − score where the other was predicted"
         )
+
+
+def whole_of(least: float, most: float) -> float | None:
+    """What confidences that run so far are parts of: 1, or 100 of per cent; None where they can be none.
+
+    >>> whole_of(0.5, 0.99), whole_of(51.0, 99.0), whole_of(0.1, 0.9)
+    (1.0, 100.0, None)
+    """
+    wholes = (1.0, 100.0)
+    return next((x for x in wholes if least / x >= 0.5 - ROUNDED and most / x <= 1 + ROUNDED), None)
+
+
+def area_of(values: NDArray[Any], positive: NDArray[np.bool_], weight: NDArray[np.float64] | None = None) -> float:
+    """The share of pairs that scores rank right, ties counting half; NaN where a class is missing.
+
+    >>> area_of(np.array([0.9, 0.2, 0.2]), np.array([True, True, False]))
+    0.75
+    """
+    _, place = np.unique(values, return_inverse=True)
+    heavy = np.ones(len(values)) if weight is None else weight
+    up, down = (np.bincount(place, weights=heavy * rows) for rows in (positive, ~positive))
+    pairs = up.sum() * down.sum()
+    return float(np.dot(up, np.cumsum(down) - down / 2) / pairs) if pairs else float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,12 +281,13 @@ class Scores:
     """Scores that fit the labels: `values` (n,) for the positive class, or (n, k) in the order of the labels.
 
     `unfit` says why the values are no probabilities, and is None where they are. `turned` is set where confidences in
-    the answers were given, and were turned into scores of the positive class.
+    the answers were given, and were turned into scores of the positive class. `notes` say what was done to them.
     """
 
     values: NDArray[Any]
     unfit: Unfit | None = None
     turned: Confidences | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def is_probability(self) -> bool:
@@ -304,7 +330,8 @@ class Scores:
             return 0.0
         low, high = float(self.values.min()), float(self.values.max())
         raise NoThresholdError(
-            f"The scores run from {low:g} to {high:g}, so they are no probabilities and have no natural threshold.",
+            f"The scores run from {format_end(low)} to {format_end(high)}, so they are no probabilities and have no "
+            "natural threshold.",
             hint="give one with threshold= (--threshold), for example 0 for decision values; areas need none: "
             "measures=['roc_auc'] (--measure roc_auc).",
         )
@@ -416,9 +443,10 @@ def settle_scores(
             else f"{number:,} scores are not finite; the first is in row {row + 1:,}.",
             hint=REPLACE_INFINITIES,
         )
+    raw, notes = _without_noise(raw)
     values = raw.values
     if values.ndim == 1:
-        return _one_column(raw, labels, positive)
+        return replace(_one_column(raw, labels, positive), notes=notes)
     if values.shape[1] != len(labels):
         raise ColumnError(
             f"There are {values.shape[1]} columns of scores and {len(labels)} classes: {listing(labels)}.",
@@ -432,10 +460,39 @@ def settle_scores(
         index = list(labels).index(positive)
         own = np.ascontiguousarray(values[:, index])
         if reason is None:
-            return Scores(own)
+            return Scores(own, notes=notes)
         # Of two logits neither alone says which class is the more probable: their difference does.
         return Scores(own - values[:, 1 - index], Unfit(decision=True))
-    return Scores(values, reason)
+    return Scores(values, reason, notes=notes if reason else (*notes, *_rounded_note(values)))
+
+
+def _without_noise(raw: RawScores) -> tuple[RawScores, tuple[str, ...]]:
+    """Probabilities that arithmetic carried a little beyond 0 or 1 moved back to these, and a note that says so."""
+    low, high = float(raw.values.min(initial=0.0)), float(raw.values.max(initial=1.0))
+    if not (low < 0 or high > 1) or low < -NOISE or high > 1 + NOISE:
+        return raw, ()
+    beyond = int(np.count_nonzero((raw.values < 0) | (raw.values > 1)))
+    # A few numbers around 0 alone are scores of another kind.
+    if float(raw.values.max()) <= NOISE:
+        return raw, ()
+    worst = format_end(low if -low > high - 1 else high)
+    are = "is" if beyond == 1 else "are"
+    note = f"{counted(beyond, 'score')} beyond 0 or 1 by rounding, such as {worst}, {are} taken as 0 or 1"
+    return RawScores(np.clip(raw.values, 0, 1), raw.names), (note,)
+
+
+# Probabilities that sum to 1 up to this, for each class, need no word.
+UNSAID = 5e-4
+
+
+def _rounded_note(values: NDArray[Any]) -> list[str]:
+    """That probabilities do not sum to 1, as rounded ones do not; they are taken as they are."""
+    gap = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
+    worst = int(gap.argmax())
+    if gap[worst] <= UNSAID * values.shape[1] + 1e-9:
+        return []
+    total = float(values[worst].sum(dtype=np.float64))
+    return [f"the probabilities of a case sum to {total:g}, as rounded ones do; they are taken as they are"]
 
 
 def refuse_two_columns(names: Sequence[Any], reason: Unfit) -> ValuesError:
@@ -555,7 +612,7 @@ def sum_tolerance(classes: int) -> float:
     """By how much the probabilities of a case may miss 1.
 
     >>> round(sum_tolerance(3), 6)
-    0.0015
+    0.015
     """
     return min(SUM_TOLERANCE * classes, MOST_TOLERANCE) + 1e-9
 
@@ -619,7 +676,7 @@ def scores_named_as_classes(
         return []
     table = np.column_stack([column for column in columns if column is not None])
     # Other numbers under such names are no scores; where they do not sum to 1, a class may be missing among them.
-    whole = np.abs(table.sum(axis=1) - 1) <= MOST_TOLERANCE
+    whole = np.abs(table.sum(axis=1) - 1) <= sum_tolerance(len(found))
     return found if len(table) and bool((table >= 0).all() and whole.all()) else []
 
 

@@ -113,7 +113,7 @@ def index_notes(given: Mapping[str, Any]) -> list[str]:
     The same labels in another order are refused: by position the rows would be paired at random.
     """
     indexes = {
-        name: column.index
+        str(name): column.index
         for name, column in given.items()
         if type(column).__module__.partition(".")[0] == "pandas" and hasattr(getattr(column, "index", None), "equals")
     }

@@ -493,6 +493,8 @@ def _encode_series(series: Any, name: str) -> Coded:
         return encode_strings(text)
     if kind in (nw.Int128, nw.UInt128, nw.Decimal):
         return _encode_array(array_of(series.to_list()), name)
+    if kind in (nw.Struct, nw.List, nw.Array):
+        raise refuse_labels(f"{name} holds values of type {kind}", TAKE_APART)
     absent = series.is_null().to_numpy()
     if kind in (nw.String, nw.Object) or not absent.any():
         return _encode_array(np.asarray(series.to_numpy(), dtype=object if absent.any() else None), name)

@@ -490,6 +490,11 @@ def name_slices(asked: Any) -> Any:
         return {name: frame[name].to_native() for name in frame.columns}
     if isinstance(frame, nw.Series) and frame.name not in (None, ""):
         return {frame.name: asked}
+    if hasattr(asked, "shape"):
+        raise OptionError(
+            f"slices must be names of columns, or values by name. Got values without a name: a {type(asked).__name__}.",
+            hint="give them one: slices={'name': values}.",
+        )
     return asked
 
 

@@ -42,7 +42,7 @@ from heldout.predictions.column_roles import (
 from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.positive_class import choose_positive, with_positive
-from heldout.predictions.slice_plans import slice_names, slices_of_arrays, slices_of_columns
+from heldout.predictions.slice_plans import name_slices, slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Predictions, assemble
 
 ROLES = ("truth", "predicted", "weight", *KEYS)
@@ -208,6 +208,7 @@ def gather(
     >>> predictions.n, source.sentence()
     (2, 'truth = y, predicted = p')
     """
+    slices = name_slices(slices)
     asked = ReadOptions(
         labels, missing, score, positive, threshold, slices, against_rest, guess_fold, own, whole, ranked
     )
@@ -240,7 +241,7 @@ def gather(
             )
     given: dict[str, Any] = {role: roles.get(role) for role in ROLES}
     raw = None if score is None else raw_scores(score)
-    notes = index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {})})
+    notes = index_notes({**given, "score": score, **(slices if isinstance(slices, Mapping) else {"slices": slices})})
     if given["weight"] is not None:
         given["weight"] = weights(given["weight"])
     divided, slice_notes = slices_of_arrays(slices, weighted_rows(given["weight"]))
@@ -466,6 +467,14 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
             _refuse_sure_answers(wanted["truth"], values["truth"], raw)
     used = [*wanted.values(), *scores.names]
     called = {role: f"{role} (column {column!r})" for role, column in wanted.items()}
+    indexes = index_notes(
+        {
+            **(columns.data if isinstance(columns.data, Mapping) else {"the data frame": columns.data.to_native()}),
+            **{role: values[role] for role in ROLES if role not in wanted},
+            "score": None if asked.score_names() else asked.score,
+            **(asked.slices if isinstance(asked.slices, Mapping) else {"slices": asked.slices}),
+        }
+    )
     if values["weight"] is not None:
         values["weight"] = weights(values["weight"], called.get("weight", "weight"))
     keep = weighted_rows(values["weight"])
@@ -473,13 +482,7 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     sliced = [x.name for x in divided]
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
     notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
-    notes += index_notes(
-        {
-            "the data frame": None if isinstance(columns.data, Mapping) else columns.data.to_native(),
-            **{role: values[role] for role in ROLES if role not in wanted},
-            "score": None if asked.score_names() else asked.score,
-        }
-    )
+    notes += indexes
     predictions = assemble(
         **values,
         score=raw,

@@ -18,11 +18,12 @@ from heldout.evidence import Label, join_labels, sort_labels
 from heldout.evidence.confusion import NAME_EVERY_CLASS
 from heldout.evidence.counted import weightless_note
 from heldout.evidence.labels import places
+from heldout.evidence.probabilities import Unfit
 from heldout.predictions.case_values import (
-    ROUNDED,
     Confidences,
     RawScores,
     Scores,
+    area_of,
     check_weight,
     class_of,
     groups,
@@ -30,6 +31,7 @@ from heldout.predictions.case_values import (
     take_rows,
     weighted_rows,
     weights,
+    whole_of,
 )
 from heldout.predictions.case_values import against_rest as one_against_rest
 from heldout.predictions.label_encoding import HEAD, Coded, as_label, check_label_list, encode
@@ -226,13 +228,15 @@ def assemble(
             else:
                 columns["truth"], names, raw = one_against_rest(columns["truth"], names, kept, raw)
         scores = settle_scores(raw, names, kept, rows)
+        notes = [*notes, *scores.notes] if whole else notes
         threshold, notes = _median_cut(scores, threshold, notes) if ranked and predicted is None else (threshold, notes)
         if predicted is None:
             columns["predicted"] = scores.predicted(names, kept, threshold)
+            notes = [*notes, *_narrow_scores(scores, threshold)] if whole else notes
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
         elif whole:
-            scores = _turned(scores, raw, columns["predicted"], names, kept)
-            notes = notes if scores.turned is None else [*notes, scores.turned.note]
+            scores, note = _turned(scores, raw, columns, names, kept)
+            notes = [*notes, note] if note else notes
     if own:
         columns, scores = _owned(columns, scores, score)
     return Predictions(
@@ -297,22 +301,57 @@ def _owned(
     return (columns if "weight" not in columns else {**columns, "weight": columns["weight"].copy()}), scores
 
 
+def _narrow_scores(scores: Scores, threshold: float | None) -> list[str]:
+    """That scores of four bytes are the threshold but for their rounding, and lie below it."""
+    if threshold is None or scores.per_class or not (narrow := float(np.float32(threshold))) < threshold:
+        return []
+    equal = int(np.count_nonzero(scores.values == np.float64(narrow)))
+    if not equal:
+        return []
+    what = "1 score is" if equal == 1 else f"{equal:,} scores are"
+    note = f"{what} {threshold:g} in four bytes (float32), which is {narrow!r} and below the threshold"
+    return [f"{note}; threshold={narrow!r} (--threshold) calls them positive"]
+
+
 def _turned(
-    scores: Scores, raw: RawScores, predicted: Coded, names: tuple[Label, ...], positive: Label | None
-) -> Scores:
-    """The scores of the positive class, where confidences in the predictions were given, under the name of no class."""
+    scores: Scores, raw: RawScores, columns: Mapping[str, Any], names: tuple[Label, ...], positive: Label | None
+) -> tuple[Scores, str]:
+    """The scores of the positive class, where confidences in the predictions were given, under no class's name.
+
+    With a note that says so; or, where they need not be such, what their area would be if they were.
+    """
     named = bool(raw.names) and class_of(raw.names[0], names) is not None
     if scores.per_class or raw.values.ndim == 2 or named or len(names) != 2 or positive is None:
-        return scores
-    if len(scores.values) and float(scores.values.min()) < 0.5 - ROUNDED:
+        return scores, ""
+    whole = whole_of(float(scores.values.min()), float(scores.values.max())) if len(scores.values) else None
+    if whole is None:
         # Almost always, and seen at once.
-        return scores
-    is_positive = np.array([label == positive for label in predicted.labels], dtype=bool)
-    called = is_positive[predicted.codes.astype(np.int64) - predicted.offset]
+        return scores, ""
+    truth, called = (_holds(columns[role], positive) for role in ("truth", "predicted"))
+    turned = np.where(called, scores.values, whole - scores.values)
     seen = Confidences.of(scores.values, called)
     if seen is None:
-        return scores
-    return replace(scores, values=np.where(called, scores.values, 1 - scores.values), turned=seen)
+        areas = (area_of(values, truth, columns.get("weight")) for values in (scores.values, turned))
+        return scores, _as_confidences(*areas)
+    unfit = None if scores.unfit is None else Unfit.of_ends(float(turned.min()), float(turned.max()))
+    return replace(scores, values=turned, turned=seen, unfit=unfit), seen.note
+
+
+def _holds(column: Coded, label: Label | None) -> NDArray[np.bool_]:
+    """Which rows hold a label."""
+    return np.asarray(
+        np.array([own == label for own in column.labels], dtype=bool)[column.codes.astype(np.int64) - column.offset]
+    )
+
+
+def _as_confidences(area: float, turned: float) -> str:
+    """What is said of scores of which none is below one half; nothing where it makes no difference."""
+    if not abs(area - turned) > 1e-12:
+        return ""
+    return (
+        f"no score is below one half: as scores of the positive class their ROC area is {area:.3f}, as a confidence in "
+        f"the prediction, whichever it is, {turned:.3f}"
+    )
 
 
 def _read_columns(

@@ -18,7 +18,7 @@ from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
 from heldout.intervals.score_methods import NO_INTERVAL
 from heldout.measures.catalogue import find, headline, headline_quantities
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
-from heldout.measures.quantity import AVERAGES
+from heldout.measures.quantity import AVERAGES, IN_ORDER
 from heldout.predictions.column_roles import NO_COLUMN
 from heldout.report.interval_chart import track_floor
 from heldout.report.review import unsaid
@@ -166,7 +166,7 @@ def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: f
         Column("folds"),
         Column("pooled" if mean else "mean of folds", "right"),
         Column("difference", "right"),
-        Column("sd of folds", "right"),
+        Column("sd", "right"),
         Column("train score", "right"),
     ]
     rows: list[tuple[Cell, ...]] = []
@@ -215,7 +215,7 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
     notes: list[Block] = []
     if any(not math.isnan(e.spread) for e in listed):
         notes.append(
-            Note("The standard deviation over folds says how much they differ; it is not the value's standard error.")
+            Note("The standard deviation over folds (sd) says how much they differ; it is no standard error of it.")
         )
     if full:
         reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in listed)
@@ -280,6 +280,7 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
         *chosen_tables(evaluation),
         *target_blocks(evaluation),
         *method_notes(evaluation.estimates),
+        *order_notes(evaluation.estimates),
         *_notes(evaluation, evaluation.notes, named=True),
     ]
 
@@ -442,6 +443,12 @@ def _notes(evaluation: Evaluation, notes: Sequence[str], *, named: bool = False)
 
 def _names(estimates: Sequence[Estimate]) -> str:
     return listing((shorten(visible(e.name), 50) for e in estimates), most=4)
+
+
+def order_notes(estimates: Iterable[Estimate]) -> list[Note]:
+    """In which order measures of ordered classes have taken them."""
+    found = {(find(e.measure).title, e.note[e.note.index(IN_ORDER) :]) for e in estimates if IN_ORDER in e.note}
+    return [Note(f"{title}: {order}.") for title, order in sorted(found)]
 
 
 def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:

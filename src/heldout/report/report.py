@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from heldout.errors import OptionError
 from heldout.result import ROW_KEYS, Result, find_backend, keep_backend
-from heldout.show.blocks import Block, Cell, Facts, Number, Prose, Section, Table, Title
+from heldout.show.blocks import Block, Cell, Facts, Number, Overview, Prose, Section, Table, Title
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer
 from heldout.show.text_width import shorten
@@ -28,11 +28,20 @@ def _renamed(block: Block, prefix: str) -> Block:
         name = f"{prefix}{block.name}" if block.name else ""
         return replace(block, name=name, blocks=tuple(renamed(block.blocks, prefix)))
     if isinstance(block, Table):
-        return replace(block, rows=tuple(tuple(_cell(cell, prefix) for cell in row) for row in block.rows))
+        return _of_table(block, prefix)
+    if isinstance(block, Overview):
+        tables = {part: _of_table(getattr(block, part), prefix) for part in ("figures", "more", "below")}
+        return replace(block, findings=f"{prefix}{block.findings}", **tables)  # type: ignore[arg-type]
     if isinstance(block, Explorer):
         figures = tuple(replace(f, how=f"{prefix}{f.how}") if f.how else f for f in block.figures)
         return replace(block, figures=figures)
     return block
+
+
+def _of_table(table: Table | None, prefix: str) -> Table | None:
+    if table is None:
+        return None
+    return replace(table, rows=tuple(tuple(_cell(cell, prefix) for cell in row) for row in table.rows))
 
 
 def _cell(cell: Cell, prefix: str) -> Cell:

@@ -11,11 +11,12 @@ from heldout.errors import ValuesError
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, titled
+from heldout.report.evaluation import body_blocks, chosen_tables, order_notes, titled
 from heldout.report.evaluation_page import page_body
 from heldout.report.interval_chart import Mark, forest_chart, interval_chart
+from heldout.report.overview import span
 from heldout.report.report import renamed
-from heldout.report.review import findings_section
+from heldout.report.review import count_fired, findings_section
 from heldout.resampling.outcome import Run
 from heldout.result import Form
 from heldout.results.evaluation import Evaluation
@@ -27,6 +28,7 @@ from heldout.show.blocks import (
     Column,
     Note,
     Number,
+    Overview,
     Prose,
     Range,
     Section,
@@ -217,7 +219,7 @@ def remarks(validation: Validation) -> list[Note]:
         notes.append(Note(_choices(run)))
     notes += [Note(f"{_capital(text)}.", "warning") for text in run.warnings]
     notes += [Note(f"{_capital(text)}.", "warning") for text in (*validation.problem.notes, *validation.notes)]
-    return notes
+    return notes + order_notes(validation.evaluation.estimates)
 
 
 def _choices(run: Run) -> str:
@@ -237,23 +239,28 @@ def _capital(text: str) -> str:
 
 def validation_page(validation: Validation) -> list[Block]:
     """Everything that there is to see of one learner."""
+    verdict, overview, *rest = _judged(validation, validation.review)
     return [
         _title(title_of(validation)),
+        verdict,
+        overview,
         Prose(_sentence(validation.plan.target), label="Estimates"),
-        *_judged(validation, validation.review),
+        *rest,
         provenance_section(_facts(validation)),
     ]
 
 
 def validations_page(validations: Sequence[Validation], review: Review, missing: Sequence[str] = ()) -> list[Block]:
     """Learners side by side, then each by itself, folded."""
-    overview = several_blocks(validations, missing=missing)
+    title, target, table, *notes = several_blocks(validations, missing=missing)
     known = any(math.isfinite(validation.evaluation.get("accuracy").value) for validation in validations)
     blocks: list[Block] = [
-        _title(overview[0]),
-        *overview[1:],
-        *([draw_learners(validations)] if known else []),
+        _title(title),
+        _learner_overview(validations, table, count_fired(review)),
+        target,
         findings_section(review),
+        *([draw_learners(validations)] if known else []),
+        *notes,
     ]
     for at, validation in enumerate(validations):
         inner = _judged(validation)
@@ -261,6 +268,18 @@ def validations_page(validations: Sequence[Validation], review: Review, missing:
             Section(validation.learner, tuple(renamed(inner, f"learner-{at + 1}-")), f"learner-{at + 1}", folded=True)
         )
     return [*blocks, provenance_section(_facts(validations[0], listing([v.learner for v in validations], most=40)))]
+
+
+def _learner_overview(validations: Sequence[Validation], table: Block, found: str) -> Overview:
+    """Every learner by accuracy with its interval drawn, and all measures below."""
+    estimates = [validation.evaluation.get("accuracy") for validation in validations]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (validation.learner, Number(e.value, e.style, e.digits), Range(e.low, e.high, e.style, e.digits), span(e))
+        for validation, e in zip(validations, estimates, strict=True)
+    )
+    level = f"{100 * validations[0].evaluation.level:g} % interval"
+    heads = (Column("learner"), Column(titled(estimates[0]), "right"), Column(level), Column(""))
+    return Overview(Table(heads, rows), found=found, below=table if isinstance(table, Table) else None)
 
 
 def _judged(validation: Validation, review: Review | None = None) -> list[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
 from heldout.evidence import Confusion, Label
+from heldout.learners.data import FROM_PLACE
 from heldout.measures.catalogue import find
 from heldout.plans.folds import KFold
 from heldout.plans.plan import Plan
@@ -38,8 +40,20 @@ def weka_text(result: Evaluation | Validations) -> str:
     if isinstance(result, Validations) and not isinstance(result, Validation):
         return "\n\n\n".join(map(weka_text, result.held))
     if isinstance(result, Evaluation):
-        return "\n".join(_report(result, _summarise_errors(result.predictions)))
-    return "\n".join([*_describe_run(result), *_report_run(result)])
+        return "\n".join([*_report(result, _summarise_errors(result.predictions)), *_list_notes(result.notes)])
+    return "\n".join([*_describe_run(result), *_report_run(result), *_list_notes(_collect_notes(result))])
+
+
+def _collect_notes(validation: Validation) -> list[str]:
+    """What is to be said of the data and the run; that an ARFF file has its class last is so in Weka too."""
+    notes = [*validation.problem.notes, *validation.notes, *validation.evaluation.notes, *validation.run.warnings]
+    return [note for note in notes if not note.endswith(FROM_PLACE)]
+
+
+def _list_notes(notes: Sequence[str]) -> list[str]:
+    """A section that Weka does not have, where something would otherwise go unsaid."""
+    lines = [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in dict.fromkeys(notes)]
+    return ["", "", "=== Notes ===", "", *map(visible, lines)] if lines else []
 
 
 def _describe_run(validation: Validation) -> list[str]:

@@ -231,7 +231,7 @@ class Evaluation(Reviewed):
     def _traced(self, quantity: Quantity) -> Estimate:
         """The estimate, which can ask for limits that keep their level by themselves: gates and assertions do."""
         quantity = quantity.resolve(self.positive)
-        return replace(self._answer(quantity), one_sided=partial(self.one_sided, quantity))
+        return self._like(replace(self._answer(quantity), one_sided=partial(self.one_sided, quantity)))
 
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)

@@ -29,8 +29,8 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.intervals.score_methods import score_method_names
-from heldout.measures.catalogue import COUNTED, NAMED_F, find, known_until_registered, read_quantity
-from heldout.measures.declare import Measure, name_measures
+from heldout.measures.catalogue import COUNTED, NAMED_F, find, known_until_registered, name_measures, read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 from heldout.predictions.positive_class import choose_positive, suspicions
 from heldout.predictions.source import Source

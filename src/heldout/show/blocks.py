@@ -164,8 +164,8 @@ class Section:
 class Overview:
     """What the first screen of a page answers with: key figures, the confusion matrix and one chart.
 
-    `found` counts the findings and leads to their section; `more` stands under the figures, `below` takes
-    the whole width. Forms that cannot draw keep the figures.
+    `found` counts the findings and leads to their section, named `findings`; `more` stands under the figures, `below`
+    takes the whole width. Forms that cannot draw keep the figures.
     """
 
     figures: Table
@@ -174,6 +174,7 @@ class Overview:
     found: str = ""
     more: Table | None = None
     below: Table | None = None
+    findings: str = "findings"
 
 
 Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer | Heatmap | Overview

@@ -27,11 +27,12 @@ MEANT = {"=>": ">=", "=<": "<=", ">==": ">=", "<==": "<=", ">>": ">", "<<": "<",
 WORDS = {"at least": ">=", "at most": "<=", "above": ">", "below": "<", "over": ">", "under": "<", "more than": ">",
          "less than": "<", "ge": ">=", "le": "<=", "gt": ">", "lt": "<"}  # fmt: skip
 SIGNS = re.compile(r"[<>=!~≥≤⩾⩽≧≦]+(?:\s+=+)?")
-_SIZE = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# What was matched once is not tried in parts (a plus behind *, + or ?): time grows with the length of the text alone.
+_SIZE = r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
 PART = re.compile(
-    r"\s*(?P<name>.+?)\s*(?P<sign>>=|<=|[≥≤⩾⩽≧≦<>])\s*"
-    rf"(?P<bound>(?:(?P<baseline>baseline)\s*)?(?:(?P<minus>[-+−]?)\s*(?P<size>{_SIZE})\s*(?P<percent>%?))?)\s*",
-    re.DOTALL | re.IGNORECASE,
+    r"(?P<name>(?:\s*+\S)+?)\s*+(?P<sign>>=|<=|[≥≤⩾⩽≧≦<>])\s*+"
+    rf"(?P<bound>(?:(?P<baseline>baseline)\s*+)?(?:(?P<minus>[-+−]?)\s*+(?P<size>{_SIZE})\s*+(?P<percent>%?))?)\s*+",
+    re.IGNORECASE,
 )
 
 
@@ -129,11 +130,14 @@ def _split_requirements(text: str) -> list[str]:
 
 def _split_parts(text: str) -> list[str]:
     """The text cut at commas and "and", except inside brackets, as in f_score(beta=2) or recall[salt and pepper]."""
-    cuts = [0]
-    for separator in re.finditer(r",|\band\b|&", text):
-        before = text[: separator.start()]
-        if sum(map(before.count, "([")) <= sum(map(before.count, ")]")):
-            cuts += [separator.start(), separator.end()]
+    cuts, depth = [0], 0
+    for mark in re.finditer(r"[()\[\],&]|\band\b", text):
+        if mark[0] in "([":
+            depth += 1
+        elif mark[0] in ")]":
+            depth -= 1
+        elif depth <= 0:
+            cuts += [mark.start(), mark.end()]
     cuts.append(len(text))
     return [text[start:end] for start, end in zip(cuts[::2], cuts[1::2], strict=True)]
 
@@ -173,7 +177,13 @@ def _unreadable_error(text: str) -> OptionError:
 
 def _blank_brackets(text: str) -> str:
     """The text with dots for what stands in brackets, which may hold any character."""
-    return re.sub(r"\[.*\]|\([^)]*\)", lambda inside: "·" * len(inside[0]), text, flags=re.DOTALL)
+    first, last = text.find("["), text.rfind("]") + 1
+    if 0 <= first < last:
+        text = text[:first] + "·" * (last - first) + text[last:]
+    done = ""
+    while (start := text.find("(")) >= 0 and (end := text.find(")", start) + 1):
+        done, text = done + text[:start] + "·" * (end - start), text[end:]
+    return done + text
 
 
 def _no_bound_error(text: str, before: str, sign: str, after: str) -> OptionError:

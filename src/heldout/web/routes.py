@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 
 from heldout.errors import HeldoutError, OptionError
 from heldout.show.escape import visible
-from heldout.web.choices import LOAD_AGAIN, MANY_COLUMNS, ONE_COLUMN, Choices
+from heldout.web.choices import LOAD_AGAIN, Choices
 from heldout.web.jobs import CANCELLED, FAULT
 from heldout.web.limits import size_words
 from heldout.web.uploads import (
@@ -31,6 +31,7 @@ from heldout.web.uploads import (
     Uploads,
     download_name,
     drain,
+    prefilled,
     receive,
     shortened,
     too_large,
@@ -90,41 +91,6 @@ def with_ours(policy: str) -> str:
         held = rules.get(name, "")
         rules[name] = source if held in ("", "'none'") else f"{held} {source}"
     return "; ".join(f"{name} {sources}".strip() for name, sources in rules.items()) + LAST
-
-
-# What the form shows at first: what was chosen last, what was chosen for the other file, or a guess.
-
-SETTINGS: dict[str, Any] = {
-    "threshold": None,
-    "costs": "",
-    "missing": "refuse",
-    "level": 0.95,
-    "different_cases": False,
-}
-
-
-def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
-    """The values of the form, with columns by name."""
-    if upload.choices is not None:
-        return upload.choices.to_dict()
-    guessed: dict[str, Any] = {**SETTINGS, "slices": [], **(upload.seen or {}).get("guesses", {})}
-    if first is None or first.choices is None:
-        # The rows of one file need no id. Weights change every number, so they are for the person to choose, as on
-        # the command line; the report says that they are there.
-        return guessed | {"id": None, "weight": None}
-    # A second file is made like the first, as a rule: what its columns allow is taken over.
-    choices, names = first.choices.to_dict(), set(upload.names)
-    for role in ONE_COLUMN:
-        if choices[role] in names or (choices[role] is None and role not in ("truth", "id")):
-            guessed[role] = choices[role]
-    if guessed["id"] not in first.names:
-        guessed["id"] = None
-    for role in MANY_COLUMNS:
-        if choices[role] and names.issuperset(choices[role]):
-            guessed[role] = list(choices[role])
-    if not guessed["predicted"] and not guessed["score"]:
-        guessed |= {role: (upload.seen or {})["guesses"][role] for role in ("predicted", "score")}
-    return guessed | {name: choices[name] for name in ("positive", "threshold", "costs", "missing", "level")}
 
 
 # The pages of the application, each filled from a template that escapes whatever comes from a file.
@@ -229,6 +195,7 @@ async def columns(request: Request) -> Response:
     first = uploads.find(upload.beside)
     failed = upload.job is not None and upload.job.task["kind"] == "reports" and upload.job.state != "done"
     values = {"upload": upload, "seen": upload.seen, "first": first, "chosen": prefilled(upload, first)}
+    values["waiting"] = uploads.waiting(upload)
     # A wide file makes a long page, and others must not wait for it.
     return HTMLResponse(await asyncio.to_thread(page, "columns", **values, wrong=_why(upload) if failed else None))
 
@@ -344,6 +311,9 @@ def _next(upload: Upload) -> str:
     job = upload.job
     if upload.busy or upload.seen is None:
         return here
+    if upload.last:
+        # Files that came together are read where they are compared.
+        return f"/u/{upload.last}"
     if upload.report is None or (job is not None and job.state != "done"):
         return f"{here}/columns"
     return f"{here}/{'comparison' if has_comparison(upload) else 'report'}"
@@ -352,7 +322,7 @@ def _next(upload: Upload) -> str:
 def has_comparison(upload: Upload) -> bool:
     """Whether the last report came with a comparison, or with why there is none."""
     job = upload.job
-    return upload.apart is not None or (job is not None and job.task.get("beside") is not None)
+    return upload.apart is not None or (job is not None and bool(job.task.get("beside")))
 
 
 def _why(upload: Upload) -> tuple[str, str]:
@@ -373,7 +343,7 @@ async def _document(request: Request, kind: str) -> Response:
     compared = [other for key in upload.compared if (other := uploads.find(key)) is not None]
     bar = page(
         "bar", kind=kind, upload=upload, first=uploads.find(upload.beside), compared=compared,
-        comparable=has_comparison(upload),
+        comparable=has_comparison(upload), waiting=uploads.waiting(upload),
     )  # fmt: skip
     document, policy = await asyncio.to_thread(served, text, bar)
     return HTMLResponse(document, headers={"content-security-policy": policy})

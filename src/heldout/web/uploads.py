@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import re
 import secrets
@@ -15,11 +16,12 @@ from typing import IO, Any
 
 from starlette.requests import ClientDisconnect, Request
 
+from heldout.arguments import require
 from heldout.errors import FileError, OptionError
 from heldout.files.formats import known_endings
 from heldout.files.input_stream import WRITE_TO_THE_END, inner_ending
 from heldout.show.escape import visible
-from heldout.web.choices import Choices
+from heldout.web.choices import MANY_COLUMNS, ONE_COLUMN, Choices
 from heldout.web.jobs import Job, Room, Words, Workers
 from heldout.web.limits import Limits, size_words
 
@@ -74,7 +76,8 @@ LOG = logging.getLogger(__name__)
 class Upload:
     """One file, what is known of it, and the report that was made of it last.
 
-    Of its bytes on the disk, `size` are the file, `reported` the report, and `written` what a worker is writing.
+    `last` is the last of the files that came with it and are compared. Of its bytes on the disk, `size` are the file,
+    `reported` the report, and `written` what a worker is writing.
     """
 
     id: str
@@ -95,6 +98,8 @@ class Upload:
     apart: tuple[str, str] | None = None
     compared: list[str] = field(default_factory=list)
     made: int = 0
+    models: int = 1
+    last: str = ""
     trusted: bool = False
 
     @property
@@ -116,6 +121,41 @@ class Upload:
     def names(self) -> list[str]:
         """The names of its columns."""
         return [column["name"] for column in (self.seen or {}).get("columns", [])]
+
+
+# What the form shows at first: what was chosen last, what was chosen for the other file, or a guess.
+
+SETTINGS: dict[str, Any] = {
+    "threshold": None,
+    "costs": "",
+    "missing": "refuse",
+    "level": 0.95,
+    "different_cases": False,
+}
+
+
+def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
+    """The values of the form, with columns by name."""
+    if upload.choices is not None:
+        return upload.choices.to_dict()
+    guessed: dict[str, Any] = {**SETTINGS, "slices": [], **(upload.seen or {}).get("guesses", {})}
+    if first is None or first.choices is None:
+        # The rows of one file need no id. Weights change every number, so they are for the person to choose, as on
+        # the command line; the report says that they are there.
+        return guessed | {"id": None, "weight": None}
+    # A second file is made like the first, as a rule: what its columns allow is taken over.
+    choices, names = first.choices.to_dict(), set(upload.names)
+    for role in ONE_COLUMN:
+        if choices[role] in names or (choices[role] is None and role not in ("truth", "id")):
+            guessed[role] = choices[role]
+    if guessed["id"] not in first.names:
+        guessed["id"] = None
+    for role in MANY_COLUMNS:
+        if choices[role] and names.issuperset(choices[role]):
+            guessed[role] = list(choices[role])
+    if not guessed["predicted"] and not guessed["score"]:
+        guessed |= {role: (upload.seen or {})["guesses"][role] for role in ("predicted", "score")}
+    return guessed | {name: choices[name] for name in ("positive", "threshold", "costs", "missing", "level")}
 
 
 class FullError(FileError):
@@ -227,14 +267,14 @@ class Uploads:
             raise self._full(size_words(kept))
 
     def judge(self, upload: Upload, choices: Choices) -> None:
-        """Have the report made, and the comparison with the file that it stands beside."""
+        """Have the report made, and the comparison with the files that it stands beside."""
         # Not a new job for the old one: its worker would have to be killed, and others wait for workers, too.
         if upload.busy:
             raise BusyError(
                 f"{upload.name} is being worked on.",
                 hint="load the page again to see how far it is; there it can be cancelled.",
             )
-        upload.choices = choices
+        upload.choices, upload.last = choices, ""
         upload.made += 1
         task = {
             "kind": "reports",
@@ -244,13 +284,27 @@ class Uploads:
         }
         self._begin(upload, task)
 
-    def _beside(self, upload: Upload, choices: Choices) -> dict[str, Any] | None:
-        """The file to compare with, if it is still there; its rows are matched by the same id."""
+    def _beside(self, upload: Upload, choices: Choices) -> list[dict[str, Any]]:
+        """The files to compare with, those of them that are still there; their rows are matched by the same id.
+
+        These are the first one and those that were put beside it earlier and could be compared.
+        """
         first = self.find(upload.beside)
         if first is None or first.choices is None:
-            return None
-        same = replace(first.choices, id=choices.id) if choices.id in first.names else first.choices
-        return _described(first, same)
+            return []
+        earlier = itertools.takewhile(lambda each: each is not upload, self.others(first))
+        fit = [each for each in earlier if each.choices is not None and each.apart is None and not each.unreadable]
+        like = [each for each in fit if each.choices and each.choices.different_cases == choices.different_cases]
+        return [_described(each, _with_id(each, choices.id)) for each in (first, *like)]
+
+    def others(self, first: Upload) -> list[Upload]:
+        """The files that were put beside this one, in the order in which they came."""
+        return [each for each in self._held.values() if each.beside == first.id]
+
+    def waiting(self, upload: Upload) -> list[Upload]:
+        """The files that came with this one and of which nobody has said yet which column is which."""
+        first = self._held.get(upload.beside or "", upload)
+        return [each for each in self.others(first) if each is not upload and not (each.choices or each.unreadable)]
 
     async def cancel(self, upload: Upload) -> None:
         """Stop working on a file."""
@@ -283,6 +337,18 @@ class Uploads:
             await self._seen(upload, job)
         else:
             await self._reported(upload, job)
+            if job.state == "done":
+                await self._judge_waiting(upload)
+
+    async def _judge_waiting(self, upload: Upload) -> None:
+        """Begin the reports of the files that came with this one, by the same columns as far as they have them."""
+        for other in self.waiting(upload):
+            if other.following is not None:
+                await other.following
+            chosen = prefilled(other, self.find(other.beside))
+            if other.seen is not None and chosen["truth"] and (chosen["predicted"] or chosen["score"]):
+                self.judge(other, Choices.of(chosen))
+                upload.last = other.id
 
     async def _seen(self, upload: Upload, job: Job) -> None:
         """Take over what a first look found; a file that cannot be read is of no use, and gives its room back."""
@@ -302,6 +368,7 @@ class Uploads:
         if job.state == "done":
             old, upload.report = upload.report or folder, folder
             upload.apart = tuple(job.answer["apart"]) if "apart" in job.answer else None
+            upload.models = 1 + len(job.task["beside"])
             first = self._held.get(upload.beside or "")
             if first is not None and upload.id not in first.compared:
                 first.compared.append(upload.id)
@@ -330,6 +397,11 @@ def cleared(folder: Path) -> bool:
         LOG.warning("%s cannot be removed: %s.", folder, error.strerror or error)
         return False
     return True
+
+
+def _with_id(upload: Upload, key: str | None) -> Choices:
+    choices = require(upload.choices, "a file is compared by its columns")
+    return replace(choices, id=key) if key in upload.names else choices
 
 
 def _described(upload: Upload, choices: Choices) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def _column(column: pl.Series) -> dict[str, Any]:
         "name": column.name,
         "kind": "numbers" if numeric else "yes or no" if str(column.dtype) == "Boolean" else "text",
         "first": [_shown(value) for value in column.head(FIRST_ROWS).to_list()],
-        "values": [] if column.dtype.is_float() else [_shown(value) for value in _labels(column)],
+        "values": [_shown(value) for value in _labels(column) if not isinstance(value, float)],
     }
 
 
@@ -318,21 +318,22 @@ def first_look(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
 
 
 def reports(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
-    """Write the report of a file and, where there is another beside it, the comparison of both."""
+    """Write the report of a file and, where there are others beside it, the comparison of all."""
     folder = Path(task["folder"])
     folder.mkdir()
     evaluation = _evaluated(task["file"], say)
     say("Writing the report")
     _write(evaluation, folder, "report", room)
-    if task.get("beside") is None:
+    if not task.get("beside"):
         return {}
-    other = _evaluated(task["beside"], say)
-    say("Comparing the two")
+    every = [*(_evaluated(file, say) for file in task["beside"]), evaluation]
+    say("Comparing the two" if len(every) == 2 else f"Comparing the {len(every)}")
     from heldout.api.compare import compare
 
     try:
         paired = False if task["file"]["choices"]["different_cases"] else None
-        found = compare(other, evaluation, names=_told_apart(other, evaluation), paired=paired, level=evaluation.level)
+        names = _tell_apart([each.source.name for each in every])
+        found = compare(*every, names=names, paired=paired, level=evaluation.level)
     except HeldoutError as error:
         # Each has its report, whether or not they can be compared.
         return {"apart": [error.what, in_the_form(error.hint)]}
@@ -381,9 +382,14 @@ def _told(text: str, path: Path, shown: str) -> str:
     return text.replace(str(path), shown).replace(path.name, shown)
 
 
-def _told_apart(first: Evaluation, second: Evaluation) -> list[str]:
-    names = [first.source.name, second.source.name]
-    return names if names[0] != names[1] else [f"{names[0]} (first)", f"{names[1]} (second)"]
+def _tell_apart(names: list[str]) -> list[str]:
+    """The names, with their places where two are the same.
+
+    >>> _tell_apart(["a.csv", "b.csv", "a.csv"])
+    ['a.csv (first)', 'b.csv', 'a.csv (third)']
+    """
+    places = ("first", "second", "third", *(f"{place}th" for place in range(4, len(names) + 1)))
+    return [f"{name} ({place})" if names.count(name) > 1 else name for name, place in zip(names, places, strict=False)]
 
 
 def _write(result: Result, folder: Path, name: str, room: Room) -> None:

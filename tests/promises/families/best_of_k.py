@@ -61,7 +61,7 @@ class Models(Cell):
                 positive.astype(np.int64), score=1 / (1 + np.exp(-STEEP * score)), positive=1, labels=[0, 1],
                 threshold=0.5, measures=[],
             )  # fmt: skip
-        found = heldout.compare(sides, measure=list(MEASURES), level=LEVEL, seed=int(rng.integers(1 << 30)))
+        found = heldout.compare(sides, measures=list(MEASURES), level=LEVEL, seed=int(rng.integers(1 << 30)))
         assert isinstance(found, heldout.Comparison)
         tally.review(found)
         for measure in MEASURES:

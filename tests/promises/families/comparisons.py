@@ -33,7 +33,7 @@ FRESH = 1_000_000
 def tally_pairs(tally: Tally, sides: tuple[Any, ...], truth: Truth, levels: tuple[float, ...], **options: Any) -> None:
     """Compare two at every level: intervals of all differences, and tests of those that are 0."""
     for level in levels:
-        compared: Any = heldout.compare(*sides, measure=list(truth), level=level, replicates=REPLICATES, **options)
+        compared: Any = heldout.compare(*sides, measures=list(truth), level=level, replicates=REPLICATES, **options)
         for name, difference in truth.items():
             tested = compared[name].tested
             tally.add_interval(f"{name} difference", level, tested.low, tested.high, difference)
@@ -205,7 +205,7 @@ class SeveralModels(Cell):
             heldout.evaluate(classes, np.where(row, 1 - classes, classes), labels=[0, 1], positive=1, measures=[])
             for row in wrong.T
         ]
-        compared: Any = heldout.compare(*sides, measure="accuracy")
+        compared: Any = heldout.compare(*sides, measures="accuracy")
         for level in self.levels:
             for test in compared.omnibus:
                 tally.add_test(test.method, level, test.p)
@@ -234,7 +234,7 @@ class DataSets(Cell):
         frame = pl.DataFrame(
             {"data set": [f"set {at}" for at in range(self.data_sets)]} | dict(zip(names, values.T, strict=True))
         )
-        ranks: Any = heldout.compare(frame, measure="accuracy")
+        ranks: Any = heldout.compare(frame, measures="accuracy")
         for level in self.levels:
             for test in ranks.tests:
                 tally.add_test(test.method, level, test.p)

@@ -13,7 +13,7 @@ from heldout.errors import ColumnError, HeldoutError
 from heldout.evidence.counted import weightless_note
 from heldout.predictions.case_values import CONVERT_TO_NUMBERS, may_be_score, refuse_content
 from heldout.predictions.column_roles import check_column
-from heldout.predictions.label_encoding import refuse_labels
+from heldout.predictions.label_encoding import TAKE_APART, refuse_labels
 from heldout.predictions.slice_plans import slice_names
 from heldout.predictions.source import ROLES, Columns, ReadOptions, columns_of_roles, is_name
 
@@ -73,7 +73,9 @@ class LazyRoles:
         import narwhals.stable.v2 as nw
 
         kind = self.kinds[column]
-        if kind in (nw.List, nw.Array, nw.Struct, nw.Binary):
+        if kind in (nw.List, nw.Array, nw.Struct):
+            raise refuse_labels(f"The column {column!r} holds values of type {kind}", TAKE_APART)
+        if kind == nw.Binary:
             raise refuse_labels(f"The column {column!r} holds values of type {kind}")
         # Categories are compressed text in most of these libraries, and texts compare alike in all of them.
         return nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)

@@ -25,7 +25,7 @@ from heldout.predictions.case_values import (
     settle_scores,
     weights,
 )
-from heldout.predictions.label_encoding import DIRECT_RANGE, Coded
+from heldout.predictions.label_encoding import DIRECT_RANGE, Coded, refuse_labels
 from heldout.predictions.slice_plans import SliceColumn, SlicePlan
 from heldout.predictions.table import Predictions
 
@@ -49,6 +49,8 @@ class LabelCodes:
     def __init__(self, values: pl.Series, coded: Coded) -> None:
         import polars as pl
 
+        if values.dtype == pl.Binary:
+            raise refuse_labels(f"The column {values.name!r} holds values of type {values.dtype}")
         first = values.is_first_distinct().to_numpy()
         known = values.filter(pl.Series(first))
         codes = coded.codes[: len(first)][first].astype(np.int64) - coded.offset

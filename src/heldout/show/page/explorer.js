@@ -290,7 +290,7 @@ function drawn(kind, attributes) {
   return made;
 }
 
-// The first screen, whose figures and matrix follow the first explorer.
+// A first screen, whose figures and matrix follow the explorer after it.
 class Overview {
   constructor(root) {
     this.root = root;
@@ -363,16 +363,20 @@ function clamped(share) {
 
 // Each explorer moves the charts that follow it, the first one also those before it.
 function explore() {
-  const found = [...document.querySelectorAll("[data-explorer], [data-moves]")];
+  const found = [...document.querySelectorAll("[data-explorer], [data-moves], [data-overview]")];
   const first = found.find((element) => "explorer" in element.dataset);
   if (!first) return;
   const explorers = new Map(found.filter((e) => "explorer" in e.dataset).map((e) => [e, new Explorer(e)]));
   let now = explorers.get(first);
-  const overview = document.querySelector("[data-overview]");
-  if (overview && overview.compareDocumentPosition(first) & Node.DOCUMENT_POSITION_FOLLOWING) now.overview = new Overview(overview);
+  let overview = null;
   found.forEach((element) => {
-    if (explorers.has(element)) now = explorers.get(element);
-    else now.charts.push(new Marked(element));
+    if ("overview" in element.dataset) overview = new Overview(element);
+    else if (explorers.has(element)) {
+      now = explorers.get(element);
+      // The nearest before it is of the same answer.
+      now.overview = overview;
+      overview = null;
+    } else now.charts.push(new Marked(element));
   });
   explorers.forEach((explorer) => explorer.moveTo(explorer.at));
 }

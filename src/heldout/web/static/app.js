@@ -34,18 +34,29 @@ function sending(form) {
     drop.hidden = on;
     if (example) example.hidden = on;
   };
-  const send = (file, name) => {
+  // One after the other: those that follow are put beside the first, or beside the one that all are compared with.
+  const sendAll = (files) => {
+    const large = files.find((file) => file.size > Number(form.dataset.most));
     find("wrong").hidden = true;
-    if (file.size > Number(form.dataset.most)) {
-      complain(`${name} ${form.dataset.tooLarge}`, form.dataset.tooLargeHint);
+    if (large) {
+      complain(`${large.name} ${form.dataset.tooLarge}`, form.dataset.tooLargeHint);
       input.value = "";
       return;
     }
+    const next = (at, beside, first) => {
+      if (at === files.length) { location.assign(first); return; }
+      const said = files.length > 1 ? `${files[at].name}, ${at + 1} of ${files.length}` : files[at].name;
+      send(files[at], files[at].name, said, beside, (page) => next(at + 1, beside || page.split("/").pop(), first || page));
+    };
+    next(0, form.dataset.beside, "");
+  };
+  const send = (file, name, shown, beside, then) => {
     busy(true);
-    find("sent").textContent = `Sending ${name}`;
+    find("progress").value = 0;
+    find("sent").textContent = `Sending ${shown}`;
     // A name is only shown, so the end of a long one is enough.
     const query = new URLSearchParams({ name: name.slice(-200) });
-    if (form.dataset.beside) query.set("beside", form.dataset.beside);
+    if (beside) query.set("beside", beside);
     request = new XMLHttpRequest();
     request.open("POST", `/upload?${query}`);
     request.setRequestHeader("Accept", "application/json");
@@ -54,7 +65,7 @@ function sending(form) {
     request.onload = () => {
       let said = {};
       try { said = JSON.parse(request.responseText); } catch { /* not ours: said below */ }
-      if (request.status === 201) { location.assign(said.next); return; }
+      if (request.status === 201) { then(said.next); return; }
       busy(false);
       input.value = "";
       complain(...(said.what ? [said.what, said.hint] : LOST));
@@ -63,20 +74,20 @@ function sending(form) {
     request.onabort = () => { busy(false); input.value = ""; input.focus(); };
     request.send(file);
   };
-  input.addEventListener("change", () => { if (input.files.length) send(input.files[0], input.files[0].name); });
+  input.addEventListener("change", () => { if (input.files.length) sendAll([...input.files]); });
   find("stop").addEventListener("click", () => request?.abort());
   addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
   addEventListener("dragleave", () => drop.classList.remove("over"));
   addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    const file = event.dataTransfer.files[0];
-    if (file && find("sending").hidden) send(file, file.name);
+    const files = [...event.dataTransfer.files];
+    if (files.length && find("sending").hidden) sendAll(files);
   });
   example?.addEventListener("click", async () => {
     try {
       const file = await (await fetch(example.dataset.example)).blob();
-      send(file, "example.csv");
+      sendAll([new File([file], "example.csv")]);
     } catch { complain(...LOST); }
   });
   // The browser's own "back" shows the page as it was left.
@@ -84,17 +95,16 @@ function sending(form) {
 }
 
 function choosing(form) {
-  const suggest = () => {
-    const row = document.querySelectorAll("tr[data-values]")[form.elements.truth.value];
-    const values = row && form.elements.truth.value !== "" ? JSON.parse(row.dataset.values) : [];
-    find("labels").replaceChildren(...values.map((value) => Object.assign(document.createElement("option"), { value })));
-  };
+  // The classes that were found in the column of the truth, to choose from.
   form.elements.truth.addEventListener("change", () => {
-    suggest();
-    const known = [...find("labels").children].map((option) => option.value);
-    if (!known.includes(form.elements.positive.value)) form.elements.positive.value = "";
+    const { positive, truth } = form.elements;
+    const row = truth.value === "" ? null : document.querySelectorAll("tr[data-values]")[truth.value];
+    const values = row ? JSON.parse(row.dataset.values) : [];
+    const before = positive.value;
+    const options = values.map((value) => Object.assign(document.createElement("option"), { value, textContent: value }));
+    positive.replaceChildren(positive.options[0], ...options);
+    positive.value = values.includes(before) ? before : "";
   });
-  suggest();
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const data = new FormData(form);
