@@ -81,7 +81,7 @@ def test_a_share_of_the_cases_is_the_measure_that_it_repeats(judged):
     for own, known in (("found", "recall"), ("found[ham]", "recall[ham]"), ("micro found", "micro recall")):
         assert limits(again[own]) == limits(judged[known])
     sides = heldout.evaluate(TRUTH, FIRST, positive="spam"), heldout.evaluate(TRUTH, SECOND, positive="spam")
-    first, second = (compare(*sides, measure=name).pairs[0].tested for name in ("found", "recall"))
+    first, second = (compare(*sides, measures=name).pairs[0].tested for name in ("found", "recall"))
     assert first == second
 
 
@@ -108,7 +108,7 @@ def test_a_formula_of_the_whole_table_is_told_the_table(judged):
     grouped = heldout.evaluate(TRUTH, FIRST, positive="spam", group=GROUP)
     assert limits(grouped["right"]) == pytest.approx(limits(grouped["accuracy"]), rel=1e-6)
     sides = evaluation, heldout.evaluate(TRUTH, SECOND, positive="spam")
-    own, known = (compare(*sides, measure=name).pairs[0].tested for name in ("right", "accuracy"))
+    own, known = (compare(*sides, measures=name).pairs[0].tested for name in ("right", "accuracy"))
     assert own.difference == pytest.approx(known.difference)
 
 
@@ -123,7 +123,7 @@ def test_it_is_used_everywhere_at_once(tmp_path):
     assert heldout.check(evaluation, require="alarms_per_find <= 3").passed
     assert heldout.assert_at_most(evaluation["alarms_per_find"], 3).outcome == "passed"
     other = heldout.evaluate(TRUTH, SECOND, positive="spam")
-    compared = compare(evaluation, other, measure=alarms).pairs[0]
+    compared = compare(evaluation, other, measures=alarms).pairs[0]
     assert compared.value_a - compared.value_b == pytest.approx(compared.tested.difference)
     assert any(pair.measure == "alarms_per_find" for pair in compare(evaluation, other).pairs)
     chosen = heldout.choose_threshold(TRUTH, score=SCORE, positive="spam", by="alarms_per_find")
@@ -239,7 +239,7 @@ def test_a_function_of_scores_is_compared_by_drawing_the_same_cases():
     assert find("gap").measure.cells == ("truth", "score")
     noisy = np.clip(SCORE + RNG.normal(0, 0.02, 240), 0, 1)
     sides = [heldout.evaluate(TRUTH, score=score, positive="spam", threshold=0.5) for score in (SCORE, noisy)]
-    tested = compare(*sides, measure="gap", replicates=300).pairs[0].tested
+    tested = compare(*sides, measures="gap", replicates=300).pairs[0].tested
     assert tested.method == "paired-bootstrap"
     assert tested.difference == pytest.approx(sides[0].value("gap") - sides[1].value("gap"))
     # What is common to both cancels: alone, each is far less certain.

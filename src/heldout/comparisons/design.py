@@ -41,8 +41,11 @@ from heldout.comparisons.paired_scores import (
     AREAS,
     ENOUGH_POSITIVES,
     MOST_RESAMPLED,
+    averaged_area,
     compare_scores,
     score_influence,
+    select_scores,
+    translate_class,
 )
 from heldout.comparisons.roc_pair import CurveOrder, RocComparison, compare_roc
 from heldout.comparisons.score_resampling import compare_functions
@@ -53,7 +56,7 @@ from heldout.evidence import Confusion, Label, join_labels
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.case_bootstrap import CaseValues
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage, area_influence
+from heldout.intervals.multiclass_areas import area_influence
 from heldout.measures.catalogue import find, headline, is_imbalanced, read_quantity
 from heldout.measures.quantity import Quantity
 from heldout.measures.ranking import average_precision
@@ -94,46 +97,6 @@ def compute_value(confusion: Confusion, quantity: Quantity) -> float:
     values = Estimator(confusion).subject(quantity).value
     value = float(values[confusion.index(quantity.class_)]) if quantity.class_ is not None else float(values)
     return value * confusion.n if quantity.bound.measure.name == "total_cost" else value
-
-
-def translate_class(quantity: Quantity, labels: Sequence[Label]) -> Quantity:
-    """The same quantity with its class spelled as in these labels: 1 in one file may be "1" in another."""
-    if quantity.class_ is None or quantity.class_ in labels:
-        return quantity
-    return replace(quantity, class_=fitted([quantity.class_], labels)[0])
-
-
-def select_scores(
-    values: NDArray[Any], predictions: Predictions, quantity: Quantity, labels: tuple[Label, ...]
-) -> NDArray[Any]:
-    """The scores as a measure needs them: of one class, or with a column for each of these labels."""
-    class_ = translate_class(quantity, predictions.labels).class_
-    if values.ndim == 1:
-        # Scores of the other of two classes rank the cases in the opposite order.
-        negate = class_ is not None and predictions.positive is not None and class_ != predictions.positive
-        return -values if negate else values
-    if quantity.bound.measure.scope == "ranking" and class_ is not None:
-        if class_ not in predictions.labels:
-            raise OptionError(
-                f"There are no scores of the class {class_!r}. There are those of: {listing(predictions.labels)}.",
-                hint="use a class that all of them score.",
-            )
-        return np.asarray(values[:, predictions.labels.index(class_)])
-    own_labels = fitted(predictions.labels, labels)
-    if own_labels == labels:
-        return values
-    # A classifier gives a class that it does not know the probability 0.
-    columns = np.zeros((len(values), len(labels)), dtype=values.dtype)
-    columns[:, [labels.index(label) for label in own_labels]] = values
-    return columns
-
-
-def averaged_area(quantity: Quantity) -> AreaAverage | None:
-    """The average of areas that a quantity is, None where it is none."""
-    if quantity.bound.measure.scope == "pairs":
-        return "hand_till"
-    named = quantity.bound.measure.name == "roc_auc" and quantity.class_ is None
-    return next((average for average in AREA_AVERAGES if named and average == quantity.average), None)
 
 
 def refuse_rope(options: CompareOptions) -> None:

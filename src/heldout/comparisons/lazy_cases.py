@@ -13,11 +13,14 @@ from heldout.arguments import listing, require
 from heldout.arrays import Codes
 from heldout.comparisons.comparison import Alike, Curves
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, counted_areas, delong_counted
-from heldout.comparisons.design import CompareOptions, SharedCases, translate_class
+from heldout.comparisons.design import (
+    CompareOptions,
+    SharedCases,
+)
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.pair_test import scale_test
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test
-from heldout.comparisons.paired_scores import AREAS, choose_score_method
+from heldout.comparisons.paired_scores import AREAS, choose_score_method, translate_class
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.engines.engine_errors import engine_errors
 from heldout.engines.lazy.pairs import LazyCases, LazySide, lazy_cases

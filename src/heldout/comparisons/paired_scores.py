@@ -7,7 +7,7 @@ Every other measure has the paired bootstrap.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,9 +69,13 @@ from heldout.comparisons.score_resampling import (
     swapped_score_differences,
 )
 from heldout.errors import OptionError, ValuesError
+from heldout.evidence import Label
 from heldout.evidence.losses import LOSSES
-from heldout.measures.quantity import Bound
+from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage
+from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import average_precision, gini, roc_auc, value_range
+from heldout.predictions.positive_class import fitted
+from heldout.predictions.table import Predictions
 from heldout.results.difference import PairTest
 
 Scores = NDArray[Any]
@@ -369,3 +373,46 @@ def _no_weights(weight: Floats | None, name: str, bound: Bound, setting: Setting
         if closed
         else "leave the weights out, or compare by roc_auc, brier or log_loss.",
     )
+
+
+# The scores as a measure needs them.
+
+
+def translate_class(quantity: Quantity, labels: Sequence[Label]) -> Quantity:
+    """The same quantity with its class spelled as in these labels: 1 in one file may be "1" in another."""
+    if quantity.class_ is None or quantity.class_ in labels:
+        return quantity
+    return replace(quantity, class_=fitted([quantity.class_], labels)[0])
+
+
+def select_scores(
+    values: NDArray[Any], predictions: Predictions, quantity: Quantity, labels: tuple[Label, ...]
+) -> NDArray[Any]:
+    """The scores as a measure needs them: of one class, or with a column for each of these labels."""
+    class_ = translate_class(quantity, predictions.labels).class_
+    if values.ndim == 1:
+        # Scores of the other of two classes rank the cases in the opposite order.
+        negate = class_ is not None and predictions.positive is not None and class_ != predictions.positive
+        return -values if negate else values
+    if quantity.bound.measure.scope == "ranking" and class_ is not None:
+        if class_ not in predictions.labels:
+            raise OptionError(
+                f"There are no scores of the class {class_!r}. There are those of: {listing(predictions.labels)}.",
+                hint="use a class that all of them score.",
+            )
+        return np.asarray(values[:, predictions.labels.index(class_)])
+    own_labels = fitted(predictions.labels, labels)
+    if own_labels == labels:
+        return values
+    # A classifier gives a class that it does not know the probability 0.
+    columns = np.zeros((len(values), len(labels)), dtype=values.dtype)
+    columns[:, [labels.index(label) for label in own_labels]] = values
+    return columns
+
+
+def averaged_area(quantity: Quantity) -> AreaAverage | None:
+    """The average of areas that a quantity is, None where it is none."""
+    if quantity.bound.measure.scope == "pairs":
+        return "hand_till"
+    named = quantity.bound.measure.name == "roc_auc" and quantity.class_ is None
+    return next((average for average in AREA_AVERAGES if named and average == quantity.average), None)

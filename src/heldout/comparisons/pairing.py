@@ -22,14 +22,12 @@ from heldout.comparisons.design import (
     compute_value,
     find_identical,
     refuse_rope,
-    select_scores,
-    translate_class,
 )
 from heldout.comparisons.fold_tests import FoldValues, SplitResults, compare_folds
 from heldout.comparisons.lazy_cases import LazyContestant, join_lazy_cases
 from heldout.comparisons.pair_test import Setting
 from heldout.comparisons.paired_influence import CaseUnits, influence_spread
-from heldout.comparisons.paired_scores import compare_scores_unpaired, score_influence
+from heldout.comparisons.paired_scores import compare_scores_unpaired, score_influence, select_scores, translate_class
 from heldout.comparisons.unpaired import CountedSide, compare_counted_unpaired, compare_unpaired, value_and_variance
 from heldout.engines.score_evidence import RowScores
 from heldout.errors import OptionError, ValuesError
