@@ -67,6 +67,21 @@ def test_of_several_classes_every_curve_is_shown_in_the_order_of_the_labels() ->
     assert re.match(r"\d+ right, \d+ wrong\.", said)
 
 
+def test_of_several_models_no_curve_is_drawn_of_all_together() -> None:
+    truth, score = moved.churn()
+    folds = heldout.evaluate(truth, score=score, positive="yes", fold=[at % 3 for at in range(len(truth))])
+    shown = folds._repr_html_()
+    assert charts_in(shown) == ["ROC curve of every fold", "Reliability diagram"]
+    assert folds.chart_kinds[:2] == ("roc", "reliability")
+
+
+def test_a_validation_says_once_what_it_says_and_what_it_estimates() -> None:
+    truth, score = moved.churn(120)
+    validation: Any = heldout.validate("naive-bayes", score.reshape(-1, 1), truth, plan="3-fold", positive="yes")
+    shown = validation._repr_html_()
+    assert [shown.count(f">{label}</span>") for label in ("Verdict", "Estimates")] == [1, 1]
+
+
 @pytest.mark.parametrize(
     "made",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import json
 import zipfile
+from typing import Any
 
 import numpy as np
 import polars as pl

@@ -39,9 +39,10 @@ def list_charts(evaluation: Evaluation) -> tuple[str, ...]:
     scores = evaluation.scores
     if scores is None:
         return ()
-    if isinstance(scores, FoldScores):
-        return ("roc",) if evaluation.positive is not None and not scores.evidence.per_class else ()
     calibrated = scores.evidence.probabilities is not None
+    if isinstance(scores, FoldScores):
+        two = evaluation.positive is not None and not scores.evidence.per_class
+        return (*(("roc",) if two else ()), *(("reliability",) if calibrated else ()))
     if _of_one_class(evaluation):
         return tuple(kind.name for kind in list_kinds() if calibrated or not kind.needs_probabilities)
     return (*OF_CLASSES, *(("reliability",) if calibrated else ()))
@@ -73,9 +74,11 @@ def draw_curve(
 
 
 def _of_one_class(evaluation: Evaluation) -> bool:
-    """Whether there is one score, for the positive class."""
+    """Whether there is one score, for the positive class, and of one model: folds are not on one scale."""
     scores = evaluation.scores
-    return scores is not None and evaluation.positive is not None and not scores.evidence.per_class
+    if scores is None or isinstance(scores, FoldScores):
+        return False
+    return evaluation.positive is not None and not scores.evidence.per_class
 
 
 def draw_first_curves(evaluation: Evaluation) -> list[Chart]:

@@ -30,7 +30,7 @@ from heldout.results.cases import confused
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
 from heldout.review import Reviewed
-from heldout.show.blocks import Block, Note, Prose, Section, Table, Title, drawn_columns, provenance_section
+from heldout.show.blocks import Block, Note, Overview, Prose, Section, Table, Title, drawn_columns, provenance_section
 from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
 from heldout.show.numbers import count
@@ -118,10 +118,11 @@ def _fold_details(evaluation: Evaluation) -> list[Block]:
 
 def validation_cell(validation: Validation) -> list[Block]:
     """The evaluation over the splits, with what it estimates, and the splits folded."""
-    title, estimated, *_ = validation_page(validation)
+    title, *page = validation_page(validation)
+    estimated = [block for block in page if isinstance(block, Prose) and block.label == "Estimates"]
     splits = splits_section(validation)
     _, *rest = evaluation_cell(validation.evaluation, validation, replace(splits, folded=True), *remarks(validation))
-    return [title, estimated, *rest]
+    return [title, *estimated[:1], *rest]
 
 
 def validations_cell(validations: Validations) -> list[Block]:
@@ -190,14 +191,16 @@ def _with_chart(result: Result, blocks: list[Block]) -> list[Block]:
 
 def _fold(blocks: Sequence[Block], findings: Sequence[Block]) -> list[Block]:
     """The page with its answers open and all other sections folded; findings as a notebook shows them."""
+    # What an overview shows need not be seen a second time.
+    answered = any(isinstance(block, Overview) for block in blocks)
     folded: list[Block] = []
     for block in blocks:
         if isinstance(block, Section) and block.name == "findings":
             folded += findings
         elif isinstance(block, Section):
-            folded.append(replace(block, folded=block.folded or block.name not in ANSWERS))
+            folded.append(replace(block, folded=block.folded or answered or block.name not in ANSWERS))
         else:
-            folded.append(block)
+            folded.append(replace(block, found="") if isinstance(block, Overview) else block)
     return folded
 
 
