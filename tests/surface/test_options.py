@@ -16,8 +16,8 @@ GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Argumen
 # Flags that are about where a result goes, or that a command reads for itself.
 OUTPUT = {"json", "html", "markdown", "latex", "full", "format", "chart", "junit", "predictions", "output"}
 OWN = {
-    "learner", "grid", "requirements", "files", "data", "same", "different_cases", "no_splits", "equivalence", "questions",
-    "feature", "plan", "memory_limit",
+    "learner", "grid", "requirements", "files", "data", "same", "different_cases", "no_splits", "equivalence",
+    "questions", "feature", "plan", "memory_limit",
 }  # fmt: skip
 COMMANDS: dict[Any, Any] = {
     evaluate.evaluate: heldout.evaluate,
