@@ -19,8 +19,8 @@ OUTPUT = {
     "metrics",
 }  # fmt: skip
 OWN = {
-    "learner", "grid", "requirements", "files", "data", "same", "different_cases", "equivalence", "questions",
-    "feature", "plan", "memory_limit", "maximize",
+    "learner", "grid", "requirements", "files", "data", "same", "different_cases", "no_splits", "equivalence",
+    "questions", "feature", "plan", "memory_limit", "maximize",
 }  # fmt: skip
 COMMANDS: dict[Any, Any] = {
     evaluate.evaluate: heldout.evaluate,

@@ -29,8 +29,8 @@ OF_BOTH = ("group", "missing", "labels", "positive", "costs")
 
 
 @takes_flags(
-    "truth predicted score threshold id fold different_cases splits test_share data_set matrix rows group weight",
-    "positive labels costs missing",
+    "truth predicted score threshold id fold different_cases splits no_splits test_share data_set matrix rows",
+    "group weight positive labels costs missing",
     ENGINE,
     "learners target plan features drop jobs measures method control correction margin equivalence rope",
     "level replicates seed full chart",
@@ -86,14 +86,22 @@ def compare(
         ),
     ] = None,
     splits: Annotated[
-        bool | None,
+        bool,
         typer.Option(
-            "--splits/--no-splits",
-            help="Each row of a table holds the results of one split of a data set, or those of a data set of its own; "
-            "columns of runs and folds, or of names, say so too.",
+            "--splits",
+            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
+            "too.",
             rich_help_panel=INPUT,
         ),
-    ] = None,
+    ] = False,
+    no_splits: Annotated[
+        bool,
+        typer.Option(
+            "--no-splits",
+            help="Each row is a data set of its own; for rows without names.",
+            rich_help_panel=INPUT,
+        ),
+    ] = False,
     test_share: Annotated[
         str | None,
         typer.Option(
@@ -168,7 +176,11 @@ def compare(
     options |= {"margin_kind": "equivalence" if options.pop("equivalence") else "non-inferiority"}
     options.setdefault("measures", None)
     options |= {"paired": False} if options.pop("different_cases") else {}
-    by_split = {"splits": splits, "test_share": test_share, "data_set": data_set}
+    by_split = {
+        "splits": _read_splits(splits=splits, no_splits=no_splits),
+        "test_share": test_share,
+        "data_set": data_set,
+    }
     options |= {name: value for name, value in by_split.items() if value is not None}
     for name, columns in (("predicted", predicted), ("score", score)):
         options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
@@ -185,6 +197,13 @@ def compare(
     deliver(result, outputs)
     if chart is not None:
         tell(f"Wrote {chart}")
+
+
+def _read_splits(*, splits: bool, no_splits: bool) -> bool | None:
+    """Whether rows are splits; None where nobody has said it."""
+    if splits and no_splits:
+        raise OptionError("Rows are splits of a data set or data sets.", hint="leave out --splits or --no-splits.")
+    return True if splits else False if no_splits else None
 
 
 def _evaluate(matrices: list[str], paths: list[str], options: dict[str, Any]) -> list[dict[str, Any]]:
