@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import json
 import zipfile
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -183,7 +184,7 @@ def test_no_label_of_json_is_rounded_onto_another(run, tmp_path):
         assert values(evaluated(run, tmp_path / name))["accuracy"] == 1
 
 
-SURE = {"truth": [1, 0, 1, 0, 1, 0, 1, 0], "predicted": [1, 0, 0, 0, 1, 0, 1, 1]}
+SURE: dict[str, Any] = {"truth": [1, 0, 1, 0, 1, 0, 1, 0], "predicted": [1, 0, 0, 0, 1, 0, 1, 1]}
 CONFIDENCE = [0.9, 0.95, 0.6, 0.8, 0.7, 0.75, 0.85, 0.55]
 
 
