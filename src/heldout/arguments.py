@@ -129,7 +129,7 @@ def check_whole(name: str, value: Any, least: int) -> int:
     >>> check_whole("seed", 3, 0)
     3
     """
-    if name in DRAWN and isinstance(value, numbers.Integral) and value > MOST_DRAWS:
+    if name in DRAWN and isinstance(value, numbers.Integral) and int(value) > MOST_DRAWS:
         raise OptionError(
             f"{name} must be at most {MOST_DRAWS:,}. Got {int(value):,}.",
             hint=f"give fewer, such as {name}={max(least, USUAL.get(name, least))}.",
