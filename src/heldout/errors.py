@@ -84,9 +84,14 @@ def shorten_words(text: str) -> str:
     """A sentence in which of very long words, such as numbers of 4,000 digits, the beginning is left.
 
     >>> shorten_words(f"Got {'9' * 4000}.")
-    'Got 999999999999999999999999999999999999999999999999999999999999… (4,001 characters)'
+    'Got 999999999999999999999999999999999999999999999999999999999999… (4,000 characters).'
     """
-    return _LONG_WORD.sub(lambda word: f"{word[0][:_KEPT]}… ({len(word[0]):,} characters)", text)
+
+    def shorten(word: re.Match[str]) -> str:
+        inside = word[0].rstrip(".,;:")
+        return f"{inside[:_KEPT]}… ({len(inside):,} characters){word[0][len(inside) :]}"
+
+    return _LONG_WORD.sub(shorten, text)
 
 
 def _rebuild(kind: type[HeldoutError], what: str, hint: str) -> HeldoutError:

@@ -158,7 +158,7 @@ def test_npz(write):
         ({"y": np.array(3)}, "has the shape ()"),
         ({"y": np.array([1j])}, "complex128"),
         ({"y": np.array([])}, "no rows"),
-        ({"p": np.zeros((2, 1)), "p_0": np.zeros(2)}, "two columns named 'p_0'"),
+        ({"p": np.zeros((2, 2)), "p_0": np.zeros(2)}, "two columns named 'p_0'"),
         ({"s": np.array([b"\xff"])}, "not UTF-8"),
     ],
 )
@@ -177,6 +177,6 @@ def test_broken_npz_and_other_archives(write, refusal):
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             archive.writestr(member, "x")
-        error = refusal(write("a.xlsx", file.getvalue()))
+        error = refusal(write("a.npz", file.getvalue()))
         assert "not an NPZ file" in error.what
         assert hint in error.hint
