@@ -312,12 +312,11 @@ def test_every_command_on_a_full_disk_says_so_and_leaves_what_was_there(given, t
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
-# Nobody may make a file there, not even root.
+# Nobody may make a file there, not even root; not every system has such a folder.
 CLOSED = Path("/sys")
 
 
-@pytest.mark.skipif(not CLOSED.is_dir(), reason="this system has no folder that is closed to root too")
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS if CLOSED.is_dir() else [])
 def test_every_command_in_a_folder_that_may_not_be_written_says_so(given, monkeypatch, capsys, command):
     monkeypatch.chdir(given)
     before = {path.name: path.read_bytes() for path in given.iterdir()}

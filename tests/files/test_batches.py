@@ -6,18 +6,14 @@ import gzip
 import http.server
 import re
 import threading
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import heldout
 from heldout.errors import ColumnError, FileError, HeldoutError
 from heldout.files import batches as batches_module
 from heldout.files import read_table
@@ -142,46 +138,6 @@ def test_whole_numbers_beyond_64_bits_stay_numbers_in_every_batch(tmp_path):
     assert whole(tmp_path, batch=1)["x"].to_list() == [1, 2, 2**63]
     pl.DataFrame({"x": pl.Series([-(2**63), None], dtype=pl.Int64)}).write_parquet(tmp_path / "c.parquet")
     assert whole(tmp_path, batch=1)["x"].to_list() == [1, 2, 2**63, -(2**63), None]
-
-
-# Texts of digits beyond 64 bits stay texts, as a text file holds them; a type of whole numbers stays one.
-FILES: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
-    "parquet": pl.DataFrame.write_parquet,
-    "arrow": pl.DataFrame.write_ipc,
-    "npz": lambda table, path: np.savez(path, truth=table["truth"].to_numpy(), predicted=table["predicted"].to_numpy()),
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "engine"),
-    [
-        ("parquet", None),
-        ("parquet", "stream"),
-        ("parquet", "polars"),
-        ("parquet", "duckdb"),
-        ("arrow", None),
-        ("npz", None),
-    ],
-)
-def test_labels_beyond_64_bits_are_the_same_numbers_from_every_file_and_engine(tmp_path, kind, engine):
-    truth, predicted = [2**63, 2**63 + 1, 3, 2**64 - 1, 3], [2**63, 2**63 + 1, 3, 3, 2**64 - 1]
-    columns = {"truth": truth, "predicted": predicted}
-    table = pl.DataFrame({name: pl.Series(values, dtype=pl.UInt64) for name, values in columns.items()})
-    FILES[kind](table, tmp_path / f"a.{kind}")
-    found = heldout.evaluate(tmp_path / f"a.{kind}", **({"engine": engine} if engine else {}))
-    assert found.labels == heldout.evaluate(truth, predicted).labels == (3, 2**63, 2**63 + 1, 2**64 - 1)
-    assert found["accuracy"].value == 0.6
-
-
-@pytest.mark.parametrize("engine", [None, "stream", "polars"])
-def test_ids_beyond_64_bits_are_matched_between_numbers_and_their_digits(tmp_path, engine):
-    rows = {"id": [2**63 + at for at in range(40)], "truth": [0, 1] * 20, "predicted": [0, 1, 1, 1] * 10}
-    kinds = {"id": pl.UInt64, "truth": pl.Int64, "predicted": pl.Int64}
-    pl.DataFrame(rows, schema=kinds).write_parquet(tmp_path / "a.parquet")
-    pl.DataFrame(rows, schema=kinds).reverse().write_csv(tmp_path / "b.csv")
-    options = {"engine": engine} if engine else {}
-    found: Any = heldout.compare(tmp_path / "a.parquet", tmp_path / "b.csv", id="id", measures="accuracy", **options)
-    assert found["accuracy"].tested.difference == 0
 
 
 KEYS = [2**53 + place for place in range(4)]

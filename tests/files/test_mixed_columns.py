@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -159,3 +163,43 @@ def test_the_note_reaches_the_screen_and_the_document(tmp_path):
     assert f"! Truth {note}." in " ".join(shown.output.split())
     made = run.invoke(app, ["evaluate", str(folder), "--json", "-"])
     assert f"truth {note}" in json.loads(made.stdout)["notes"]
+
+
+# Texts of digits beyond 64 bits stay texts, as a text file holds them; a type of whole numbers stays one.
+FILES: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
+    "parquet": pl.DataFrame.write_parquet,
+    "arrow": pl.DataFrame.write_ipc,
+    "npz": lambda table, path: np.savez(path, truth=table["truth"].to_numpy(), predicted=table["predicted"].to_numpy()),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine"),
+    [
+        ("parquet", None),
+        ("parquet", "stream"),
+        ("parquet", "polars"),
+        ("parquet", "duckdb"),
+        ("arrow", None),
+        ("npz", None),
+    ],
+)
+def test_labels_beyond_64_bits_are_the_same_numbers_from_every_file_and_engine(tmp_path, kind, engine):
+    truth, predicted = [2**63, 2**63 + 1, 3, 2**64 - 1, 3], [2**63, 2**63 + 1, 3, 3, 2**64 - 1]
+    columns = {"truth": truth, "predicted": predicted}
+    table = pl.DataFrame({name: pl.Series(values, dtype=pl.UInt64) for name, values in columns.items()})
+    FILES[kind](table, tmp_path / f"a.{kind}")
+    found = heldout.evaluate(tmp_path / f"a.{kind}", **({"engine": engine} if engine else {}))
+    assert found.labels == heldout.evaluate(truth, predicted).labels == (3, 2**63, 2**63 + 1, 2**64 - 1)
+    assert found["accuracy"].value == 0.6
+
+
+@pytest.mark.parametrize("engine", [None, "stream", "polars"])
+def test_ids_beyond_64_bits_are_matched_between_numbers_and_their_digits(tmp_path, engine):
+    rows = {"id": [2**63 + at for at in range(40)], "truth": [0, 1] * 20, "predicted": [0, 1, 1, 1] * 10}
+    kinds = {"id": pl.UInt64, "truth": pl.Int64, "predicted": pl.Int64}
+    pl.DataFrame(rows, schema=kinds).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame(rows, schema=kinds).reverse().write_csv(tmp_path / "b.csv")
+    options = {"engine": engine} if engine else {}
+    found: Any = heldout.compare(tmp_path / "a.parquet", tmp_path / "b.csv", id="id", measure="accuracy", **options)
+    assert found["accuracy"].tested.difference == 0
