@@ -201,5 +201,5 @@ def test_ids_beyond_64_bits_are_matched_between_numbers_and_their_digits(tmp_pat
     pl.DataFrame(rows, schema=kinds).write_parquet(tmp_path / "a.parquet")
     pl.DataFrame(rows, schema=kinds).reverse().write_csv(tmp_path / "b.csv")
     options = {"engine": engine} if engine else {}
-    found: Any = heldout.compare(tmp_path / "a.parquet", tmp_path / "b.csv", id="id", measure="accuracy", **options)
+    found: Any = heldout.compare(tmp_path / "a.parquet", tmp_path / "b.csv", id="id", measures="accuracy", **options)
     assert found["accuracy"].tested.difference == 0
