@@ -303,7 +303,10 @@ def _owned(
 
 def _narrow_scores(scores: Scores, threshold: float | None) -> list[str]:
     """That scores of four bytes are the threshold but for their rounding, and lie below it."""
-    if threshold is None or scores.per_class or not (narrow := float(np.float32(threshold))) < threshold:
+    if threshold is None or scores.values.dtype != np.float32 or scores.per_class:
+        return []
+    narrow = float(np.float32(threshold))
+    if narrow >= threshold:
         return []
     equal = int(np.count_nonzero(scores.values == np.float64(narrow)))
     if not equal:
