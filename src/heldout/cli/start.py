@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
@@ -92,6 +93,8 @@ def _end_with_parent() -> None:
 
 
 def _reads_what_may_abort(words: Sequence[str]) -> bool:
+    if words[:1] == ["serve"]:
+        return False  # whose workers are processes of their own
     # An option may have its value behind it, and a contestant its name before it.
     named = [word.rpartition("=")[2] for word in words]
     named = [word for word in named if word == "-" or (word and not word.startswith("-"))]
@@ -110,7 +113,8 @@ def _be_forked() -> None:
         return
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: os.kill(child, number))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda number, _frame: _interrupt(child, number))
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status in GIVEN_UP and not os.environ.get("HELDOUT_DEBUG"):
         sys.stderr.write(
@@ -123,6 +127,12 @@ def _be_forked() -> None:
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     sys.exit(status)
+
+
+def _interrupt(child: int, number: int) -> None:
+    """Hand an interrupt on: from a terminal the other process has it already, and would be stopped while it ends."""
+    time.sleep(1.0)
+    os.kill(child, number)
 
 
 def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = None) -> int:
