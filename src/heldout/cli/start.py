@@ -95,6 +95,8 @@ def _end_with_parent() -> None:
 def _reads_what_may_abort(words: Sequence[str]) -> bool:
     if words[:1] == ["serve"]:
         return False  # whose workers are processes of their own
+    if "numpy" in sys.modules:
+        return False  # called within a program that is under way, with threads that a fork would lose
     # An option may have its value behind it, and a contestant its name before it.
     named = [word.rpartition("=")[2] for word in words]
     named = [word for word in named if word == "-" or (word and not word.startswith("-"))]
