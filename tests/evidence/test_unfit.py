@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heldout.engines.memory import counted
+from heldout.errors import ValuesError
 from heldout.evidence.consistency import impossible
 from heldout.evidence.probabilities import Unfit, joined
 from heldout.evidence.storage import as_bytes, from_bytes
@@ -60,6 +61,12 @@ def test_parts_in_any_order_and_grouping_and_through_files_have_one_reason(drawn
             held[at : at + 2] = [held[at] + from_bytes(as_bytes(held[at + 1]), "part")]
         return held[0]
 
+    reasons = [part_of(rows, decision=decision, per_class=per_class).scores.unfit for rows, decision in drawn]
+    if not per_class and len({reason is not None and reason.decision for reason in reasons}) > 1:
+        # Of two columns some parts hold one as it was, and others the difference of both.
+        with pytest.raises(ValuesError, match="some parts hold probabilities and others do not"):
+            merged()
+        return
     one, two = merged(), merged()
     assert one.scores.unfit == two.scores.unfit
     assert (one.scores.unfit is None) == (one.scores.probabilities is not None)

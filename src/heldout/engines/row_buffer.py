@@ -138,7 +138,8 @@ def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
 def _joined_scores(columns: Sequence[Scores | None]) -> Scores:
     parts = [_held(column) for column in columns]
     values = np.concatenate([column.values for column in parts])
-    check_alike([column.unfit for column in parts])
+    if values.ndim == 1:
+        check_alike([column.unfit for column in parts])
     reasons = [column.unfit for column in parts if column.unfit is not None]
     return Scores(values, joined_reasons(reasons, float(values.min()), float(values.max())) if reasons else None)
 

@@ -116,7 +116,8 @@ class ScoreTally:
                 "counted.",
             )
         bins = tuple(own + others for own, others in zip(self.bins, other.bins, strict=True))
-        check_alike((self.unfit, other.unfit))
+        if not self.per_class:
+            check_alike((self.unfit, other.unfit))
         reasons = [part.unfit for part in (self, other) if part.unfit is not None]
         if reasons:
             ends = min(part.least for part in bins), max(part.greatest for part in bins)
