@@ -21,8 +21,8 @@ from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
 from heldout.files.batches import Batches, batches_of, many_files
 from heldout.predictions.alignment import lost_rows
-from heldout.predictions.case_values import may_be_score
 from heldout.predictions.column_roles import NO_COLUMN, check_column, guess, is_usual
+from heldout.predictions.score_columns import may_be_score
 from heldout.predictions.source import NamedFrame, gather
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations

@@ -32,7 +32,7 @@ from heldout.evidence.joint_counts import PairCounts
 from heldout.evidence.losses import LOSSES
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_order
-from heldout.predictions.case_values import class_of
+from heldout.predictions.score_columns import class_of
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 

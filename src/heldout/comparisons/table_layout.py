@@ -16,8 +16,8 @@ from heldout.comparisons.ranks import NAME_HEADERS, ResultTable, list_columns, r
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import AVERAGES, Quantity
-from heldout.predictions.case_values import class_of
 from heldout.predictions.column_roles import is_usual, may_be_group
+from heldout.predictions.score_columns import class_of
 
 # What columns are by their usual names, in small letters and without Weka's Key_; the names of runs and folds are also
 # those of columns that are never learners.

@@ -19,16 +19,10 @@ from heldout.evidence import Confusion, Label, join_labels, sort_labels
 from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import load, save
-from heldout.predictions.case_values import (
-    ask_for_positive,
-    may_be_score,
-    raw_scores,
-    take_as_scores,
-    weighted_rows,
-    weights,
-)
+from heldout.predictions.case_values import ask_for_positive, raw_scores, take_as_scores, weighted_rows, weights
 from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
+from heldout.predictions.score_columns import may_be_score
 from heldout.predictions.slice_plans import name_slices, slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
 from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word

@@ -12,7 +12,7 @@ from heldout.errors import OptionError, ValuesError
 from heldout.evidence.losses import LOSSES, CaseProbabilities, least_probability
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
 from heldout.evidence.probability_bins import MOST_BINS
-from heldout.predictions.case_values import sum_tolerance
+from heldout.predictions.score_columns import sum_tolerance
 
 # A probability this near to an edge, in widths of a bin, is compared with the edge itself: multiplying rounds.
 NEAR_EDGE = 1e-9

@@ -19,15 +19,9 @@ from heldout.predictions.case_values import (
     ROUNDED,
     Confidences,
     RawScores,
-    class_of,
     groups,
     is_number,
-    may_be_score,
-    other_classes,
     raw_scores,
-    score_columns,
-    scores_named_as_classes,
-    scores_with_unmet_classes,
     weighted_rows,
     weights,
 )
@@ -48,6 +42,15 @@ from heldout.predictions.column_roles import (
 from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.positive_class import choose_positive, with_positive
+from heldout.predictions.score_columns import (
+    class_of,
+    is_numeric,
+    may_be_score,
+    other_classes,
+    score_columns,
+    scores_named_as_classes,
+    scores_with_unmet_classes,
+)
 from heldout.predictions.slice_plans import name_slices, slice_names, slices_of_arrays, slices_of_columns
 from heldout.predictions.table import KEYS, Predictions, assemble
 
@@ -356,7 +359,7 @@ def _with_class_scores(columns: Columns | None, roles: dict[str, Any], asked: Re
         return asked
 
     def numbers(column: Any) -> Any:
-        return weights(columns.values(column)) if _is_numeric(columns.values(column)) else None
+        return weights(columns.values(column)) if is_numeric(columns.values(column)) else None
 
     try:
         texts = {str(column) for column in free}
@@ -649,7 +652,7 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: R
     # A guess must not stop an evaluation that does not need it; where it is needed, what is wrong with it is the error.
     needed = values["predicted"] is None
     names, note = guessed_scores(
-        free, labels, asked, lambda column: needed or _is_numeric(columns.values(column)), columns.text_in
+        free, labels, asked, lambda column: needed or is_numeric(columns.values(column)), columns.text_in
     )
     if note:
         return FoundScores(note=note)
@@ -694,10 +697,3 @@ def guessed_scores(
         content = "is no column of numbers" if text is None else f"holds {reprlib.repr(text[1])} in {text[0]}"
         why = f"{str(bad[0])!r} {content}"
     return [], f"columns that look like scores were not used: {listing(free)}; {why}"
-
-
-def _is_numeric(column: Any) -> bool:
-    import narwhals.stable.v2 as nw
-
-    series = nw.from_native(column, allow_series=True, pass_through=True)
-    return series.dtype.is_numeric() if isinstance(series, nw.Series) else np.asarray(column).dtype.kind in "iuf"

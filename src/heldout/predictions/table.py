@@ -25,7 +25,6 @@ from heldout.predictions.case_values import (
     Scores,
     area_of,
     check_weight,
-    class_of,
     groups,
     settle_scores,
     take_rows,
@@ -44,6 +43,7 @@ from heldout.predictions.positive_class import (
     usual_pair,
     with_positive,
 )
+from heldout.predictions.score_columns import class_of
 from heldout.predictions.slice_plans import SliceColumn
 
 # Said of the same fault by all who find it.

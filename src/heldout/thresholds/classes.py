@@ -19,7 +19,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.intervals.score_limits import mean_cost_limits
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
-from heldout.predictions.case_values import sum_tolerance
+from heldout.predictions.score_columns import sum_tolerance
 from heldout.result import Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import count, limits, plain

@@ -20,9 +20,9 @@ from heldout.errors import FileError, HeldoutError
 from heldout.files import read_table
 from heldout.files.formats import format_by_magic
 from heldout.files.input_stream import CHECK_GZIP, GZIP_MAGIC
-from heldout.predictions.case_values import may_be_score, score_columns
 from heldout.predictions.column_roles import NO_COLUMN, is_usual
 from heldout.predictions.positive_class import choose_positive
+from heldout.predictions.score_columns import may_be_score, score_columns
 from heldout.web.choices import Choices
 from heldout.web.limits import MEMORY, SEND_LESS, limit_memory, size_words
 

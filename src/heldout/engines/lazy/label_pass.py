@@ -31,9 +31,9 @@ from heldout.predictions.case_values import (
     refuse_two_columns,
     refuse_weights,
     settle_scores,
-    sum_tolerance,
 )
 from heldout.predictions.label_encoding import Coded, encode
+from heldout.predictions.score_columns import sum_tolerance
 from heldout.predictions.source import ReadOptions, guessed_scores, no_scores
 from heldout.predictions.table import (
     DROP_MISSING,

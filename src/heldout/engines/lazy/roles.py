@@ -11,9 +11,10 @@ from heldout.arguments import listing
 from heldout.engines.lazy.sum_tables import collect_native
 from heldout.errors import ColumnError, HeldoutError
 from heldout.evidence.counted import weightless_note
-from heldout.predictions.case_values import CONVERT_TO_NUMBERS, may_be_score, refuse_content
+from heldout.predictions.case_values import CONVERT_TO_NUMBERS, refuse_content
 from heldout.predictions.column_roles import check_column
 from heldout.predictions.label_encoding import TAKE_APART, refuse_labels
+from heldout.predictions.score_columns import may_be_score
 from heldout.predictions.slice_plans import slice_names
 from heldout.predictions.source import ROLES, Columns, ReadOptions, columns_of_roles, is_name
 

@@ -26,12 +26,11 @@ from heldout.predictions.case_values import (
     Scores,
     check_weight_range,
     convert_hint,
-    may_be_score,
     refuse_weights,
-    sum_tolerance,
 )
 from heldout.predictions.column_roles import check_column, describe_unused, is_usual
 from heldout.predictions.label_encoding import encode
+from heldout.predictions.score_columns import may_be_score, sum_tolerance
 from heldout.predictions.slice_plans import (
     EVERY,
     NUMBERING,

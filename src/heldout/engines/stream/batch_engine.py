@@ -34,7 +34,8 @@ from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided, 
 from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.files.batches import Batches
-from heldout.predictions.case_values import ROUNDED, Confidences, class_of, refuse_confidences, weights
+from heldout.predictions.case_values import ROUNDED, Confidences, refuse_confidences, weights
+from heldout.predictions.score_columns import class_of
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
 from heldout.predictions.table import CHECK_COLUMNS, Predictions
 
