@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
@@ -50,7 +49,7 @@ def main() -> None:
     elif allowed := allowed_by_system():
         few = ONE_THREAD if allowed < SMALL else {}
         sys.exit(run_watched(f"{allowed / 1e9:.3g} GB of address space", "allow more (ulimit -v)", few))
-    elif hasattr(os, "fork") and _reads_what_may_abort(sys.argv[1:]):
+    elif hasattr(signal, "sigwaitinfo") and _reads_what_may_abort(sys.argv[1:]):
         _be_forked()
     from heldout.cli.app import main as run
 
@@ -107,17 +106,20 @@ def _reads_what_may_abort(words: Sequence[str]) -> bool:
     return any(map(may_abort, named))
 
 
+# What the process that waits is woken by.
+AWAITED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD") if hasattr(signal, name))
+
+
 def _be_forked() -> None:
     """Go on in a process of its own, which costs little before anything is imported; this one waits for it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     child = os.fork()
     if not child:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
         _end_with_parent()
         return
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _frame: os.kill(child, number))
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, lambda number, _frame: _interrupt(child, number))
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = _wait_for(child)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
     if status in GIVEN_UP and not os.environ.get("HELDOUT_DEBUG"):
         sys.stderr.write(
             f"A library ended while heldout read its input ({signal.Signals(-status).name}).\n"
@@ -131,10 +133,17 @@ def _be_forked() -> None:
     sys.exit(status)
 
 
-def _interrupt(child: int, number: int) -> None:
-    """Hand an interrupt on: from a terminal the other process has it already, and would be stopped while it ends."""
-    time.sleep(1.0)
-    os.kill(child, number)
+def _wait_for(child: int) -> int:
+    """How the other process ended; signals are handed on to it."""
+    while True:
+        came = signal.sigwaitinfo(AWAITED)
+        if came.si_signo == signal.SIGCHLD:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+        elif came.si_signo != signal.SIGINT or came.si_pid:
+            # An interrupt that no process sent comes from the terminal, which sent it to the other one too.
+            os.kill(child, came.si_signo)
 
 
 def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = None) -> int:

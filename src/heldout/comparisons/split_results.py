@@ -499,6 +499,8 @@ def is_cross_validation(item: Any) -> bool:
     >>> is_cross_validation({"fit_time": [0.1, 0.1], "test_score": [0.9, 0.8]}), is_cross_validation({"iris": 0.9})
     (True, False)
     """
+    if hasattr(item, "collect"):
+        return False  # a lazy frame, whose names take a look at the data
     names = list(item) if isinstance(item, Mapping) else list(getattr(item, "columns", ()))
     scored = [str(name) for name in names if str(name).startswith(SCORES_OF_TESTS)]
     return bool(scored) and (len(scored) == len(names) or "fit_time" in names)
