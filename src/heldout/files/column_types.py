@@ -41,7 +41,11 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     if len(text) > 2 * _HEAD and _is_text(text.head(_HEAD), decimal_comma=decimal_comma):
         # What its first values rule out, the whole column cannot be.
         return text
+    first = text[0]
     for spelling in _BOOLEAN_SPELLINGS:
+        # Almost always the first value says that they are none: a wide file has many columns to look at.
+        if first is not None and first not in spelling:
+            continue
         if text.head(_HEAD).is_in(spelling).all() and text.is_in(spelling).all():
             return text == spelling[0]
     if (numbers := _numbers(text)) is not None:
