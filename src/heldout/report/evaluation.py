@@ -215,7 +215,7 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
     notes: list[Block] = []
     if any(not math.isnan(e.spread) for e in listed):
         notes.append(
-            Note("The standard deviation over folds (sd) says how much they differ; it is no standard error of it.")
+            Note("The sd over folds says how much they differ; it is not the standard error of the value.")
         )
     if full:
         reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in listed)
