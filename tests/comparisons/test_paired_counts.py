@@ -269,7 +269,7 @@ def test_identical_predictions(text, method):
     found = compare_counts(PairCounts.of(truth, answer, answer, (0, 1, 2)), asked(text), method=method)
     assert (found.difference, found.p) == (0, 1)
     assert found.low <= 0 <= found.high
-    assert "same answer" in found.note
+    assert "same prediction" in found.note
 
 
 def test_what_has_no_value_says_which_and_why():

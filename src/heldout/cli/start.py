@@ -7,9 +7,11 @@ does one that reads a file whose library asks for whatever memory a damaged file
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
@@ -51,9 +53,10 @@ def main() -> None:
         sys.exit(run_watched(f"{allowed / 1e9:.3g} GB of address space", "allow more (ulimit -v)", few))
     elif hasattr(signal, "sigwaitinfo") and _reads_what_may_abort(sys.argv[1:]):
         _be_forked()
+        handler = Interruption() if handler is signal.default_int_handler else handler
     from heldout.cli.app import main as run
 
-    if handler is signal.default_int_handler:
+    if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, handler)
     run()
 
@@ -104,6 +107,20 @@ def _reads_what_may_abort(words: Sequence[str]) -> bool:
     from heldout.files.formats import may_abort
 
     return any(map(may_abort, named))
+
+
+class Interruption:
+    """Raises KeyboardInterrupt, once for an interrupt that came directly and was handed on as well."""
+
+    def __init__(self) -> None:
+        self.last = -math.inf
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Python's protocol for what a signal calls."""
+        now = time.monotonic()
+        first, self.last = now - self.last > 1, now
+        if first:
+            signal.default_int_handler(number, frame)
 
 
 # What the process that waits is woken by.

@@ -36,7 +36,7 @@ TESTED = frozenset({"number_of_testing_instances", "n_test", "test_size", "testi
 SCHEME_OPTIONS = "scheme_options"
 KINDS = (("run", RUNS), ("fold", FOLDS), ("step", STEPS), ("data set", DATA_SETS), ("learner", LEARNERS))
 # "fold 3" and "run_12" name a split whatever the column is called.
-NUMBERED = re.compile(r"([^\W\d]+(?:[\s_\-][^\W\d]+)*?)[\s_\-#.:]*\d+")
+NUMBERED = re.compile(r"([^\W\d_]+(?:[\s_\-][^\W\d_]+)*)[\s_\-#.:]*\d+")
 # How Weka's Experimenter calls measures, where that is no name of ours, and what makes a share of them.
 WEKA_MEASURES = {
     "percent_correct": ("accuracy", 0.01),

@@ -33,8 +33,7 @@ WORDS = {"true": "1", "false": "0"}
 # A whole number, however it is written, and what stands before one.
 WHOLE = re.compile(r"^\+?(-?\d+)(\.0*)?$")
 SIGNS = ("+", "-")
-# Zeros before a whole number, and midnight behind a date.
-LEADING = re.compile(r"^0+(?=\d+$)")
+# Midnight behind a date.
 MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[t ]00:00(:00(\.0+)?)?z?$")
 # What programs and people write for a missing value when they must write text; "none" may well be a class.
 ABSENT = frozenset(
@@ -274,7 +273,10 @@ def _plain(text: str) -> str:
     """A text without the zeros before a number, and a date without its midnight."""
     if not text[:1].isdigit():
         return text
-    return MIDNIGHT.sub(r"\1", text) if len(text) > 10 else LEADING.sub("", text)
+    if len(text) > 10:
+        return MIDNIGHT.sub(r"\1", text)
+    # Zeros before a whole number.
+    return text.lstrip("0") or "0" if text.isdecimal() else text
 
 
 def _seen(text: str) -> str:

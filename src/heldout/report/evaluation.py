@@ -214,9 +214,7 @@ def rule_notes(estimates: Iterable[FoldEstimate], *, full: bool = False) -> list
         return []
     notes: list[Block] = []
     if any(not math.isnan(e.spread) for e in listed):
-        notes.append(
-            Note("The sd over folds says how much they differ; it is not the standard error of the value.")
-        )
+        notes.append(Note("The sd over folds says how much they differ; it is not the standard error of the value."))
     if full:
         reasons = dict.fromkeys((e.rule, e.reason, e.reference) for e in listed)
         notes += [Note(f"{rule}: {reason} ({reference}).") for rule, reason, reference in reasons]
