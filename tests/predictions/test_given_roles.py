@@ -132,8 +132,9 @@ def test_slices_may_be_a_frame_and_no_bare_values():
     sites = pd.DataFrame({"site": [1, 2, 1, 2, 1, 2]})
     by_name = heldout.evaluate(FRAME, slices={"site": sites["site"]}).slices()
     assert heldout.evaluate(FRAME, slices=sites).slices().to_json() == by_name.to_json()
-    with pytest.raises(OptionError, match="values without a name: a Series"):
-        heldout.evaluate(FRAME, slices=sites["site"])
+    assert heldout.evaluate(FRAME, slices=sites["site"]).slices().to_json() == by_name.to_json()
+    with pytest.raises(OptionError, match="values without a name: a ndarray"):
+        heldout.evaluate(FRAME, slices=sites["site"].to_numpy())
 
 
 def test_iterators_and_matrices_are_columns():

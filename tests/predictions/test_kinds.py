@@ -349,7 +349,7 @@ def test_what_is_no_column_is_refused(kind):
         "text": "ab",
         "bytes": b"ab",
         "a number": 3,
-        "a table": np.eye(2),
+        "a table": np.ones((2, 2, 2)),
         "nothing": np.array(1),
     }[kind]
     with pytest.raises(heldout.HeldoutError) as refused:

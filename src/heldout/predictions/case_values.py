@@ -225,7 +225,7 @@ class Confidences:
 
         >>> sure, called = np.tile([0.9, 0.6], 20), np.repeat([True, False], 20)
         >>> Confidences.of(sure, called)
-        Confidences(least=0.6, most=0.9, astray=0.5)
+        Confidences(least=0.6, most=0.9, astray=0.5, whole=1.0)
         """
         if not len(values) or len(values) != len(called):
             return None
@@ -409,7 +409,7 @@ def _are_scores(values: Any) -> bool:
     if isinstance(values, list | tuple):
         begun = values[:LOOKED_AT]
         if begun and isinstance(begun[0], list | tuple | np.ndarray):
-            return len(begun[0]) > 1 and any(map(_are_scores, begun))
+            return np.size(begun[0]) > 1 and any(map(_are_scores, begun))
         return any(isinstance(value, float) and math.isfinite(value) and not value.is_integer() for value in begun)
     if hasattr(values, "columns") and not hasattr(values, "dtype"):
         return len(values.columns) > 1
