@@ -121,7 +121,7 @@ def test_the_report_says_what_is_estimated_and_what_the_columns_mean(one):
     assert text.startswith("naive-bayes · ")
     assert f"splits {one.fingerprint}" in text
     assert "Estimates The error that the learner has on average over training sets like this one" in text
-    assert "it is no standard error of it" in text
+    assert "it is not the standard error of the value" in text
     assert "Overfitting Error " in text
 
 

@@ -71,7 +71,7 @@ def test_every_estimate_is_found_again_by_its_name(table: object) -> None:
     for estimate in result.estimates:
         assert result[estimate.name] == estimate
         again = result.get(estimate.measure, class_=estimate.class_, average=estimate.average)  # type: ignore[arg-type]
-        assert again is estimate
+        assert again == estimate
         assert json.loads(result.interval(estimate.name).to_json()) == json.loads(estimate.to_json())
 
 
