@@ -76,7 +76,7 @@ def test_losses_are_pooled_and_the_mean_over_folds_stands_beside(folded, rows):
 def test_every_estimate_knows_its_folds_and_the_report_shows_them(folded):
     assert all(isinstance(e, FoldEstimate) and e.splits == 10 for e in folded)
     text = str(folded)
-    for said in ("mean of folds", "difference", " pooled", "The sd over folds", "it is not the standard error of the value"):
+    for said in ("mean of folds", "difference", " pooled", "The sd over folds", "not the standard error of the value"):
         assert said in " ".join(text.split())
     document = json.loads(folded.to_json())
     area = next(e for e in document["estimates"] if e["measure"] == "roc_auc")
