@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from tests.mutated_files import damage, kinds_of_files
@@ -61,7 +60,10 @@ def test_a_command_that_waits_for_another_process_ends_with_its_signal(number, s
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0, text=True
     ) as process:  # fmt: skip
-        time.sleep(2)
+        # Once it has read this much, it waits for more: it is in the middle of its work.
+        assert process.stdin is not None
+        process.stdin.write("y_true,y_pred\n" * 20_000)
+        process.stdin.flush()
         os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
         _, said = process.communicate(timeout=60)
     assert process.returncode == status
