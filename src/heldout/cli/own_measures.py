@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 # What stands in brackets, where a colon is part of a class, and module:name elsewhere.
-NAMED = re.compile(r"\[[^\]]*\]|(?<![\w.:/])(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)")
+NAMED = re.compile(r"\[[^\[\]]*\]|(?<![\w.:/\[])(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)")
 
 
 def import_measures(text: str) -> str:
