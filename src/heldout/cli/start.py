@@ -58,7 +58,14 @@ def main() -> None:
 
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, handler)
-    run()
+    try:
+        run()
+    except SystemExit as end:
+        if isinstance(handler, Interruption) and handler.last > -math.inf and end.code != 130:
+            # The interrupt was lost in a library, as those are that come while something is imported or freed.
+            sys.stderr.write("Interrupted.\n")
+            sys.exit(130)
+        raise
 
 
 def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's protocol
