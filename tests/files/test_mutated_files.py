@@ -54,8 +54,7 @@ def test_what_others_write_to_standard_error_while_a_file_is_read_is_not_lost(ca
     assert capfd.readouterr().err == "one\ntwo\nthree\n"
 
 
-# An interrupt has a test of its own, in tests/surface/test_cli.py.
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, -signal.SIGTERM)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
 def test_a_command_that_waits_for_another_process_ends_with_its_signal(number, status):
     command = [sys.executable, "-m", "heldout", "evaluate", "-"]
     with subprocess.Popen(
@@ -65,7 +64,8 @@ def test_a_command_that_waits_for_another_process_ends_with_its_signal(number, s
         assert process.stdin is not None
         process.stdin.write("y_true,y_pred\n" * 20_000)
         process.stdin.flush()
-        process.send_signal(number)
+        # A terminal sends an interrupt to both processes.
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
         _, said = process.communicate(timeout=60)
     assert process.returncode == status
     assert "Traceback" not in said

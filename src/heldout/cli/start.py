@@ -61,10 +61,14 @@ def main() -> None:
     try:
         run()
     except SystemExit as end:
-        if isinstance(handler, Interruption) and handler.last > -math.inf and end.code != 130:
-            # The interrupt was lost in a library, as those are that come while something is imported or freed.
-            sys.stderr.write("Interrupted.\n")
-            sys.exit(130)
+        if isinstance(handler, Interruption) and handler.came:
+            # Python puts the system's own way back as it ends, and an interrupt that comes a second time would end it
+            # by a signal.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if end.code != 130:
+                # It was lost in a library, as those are that come while something is imported or freed.
+                sys.stderr.write("Interrupted.\n")
+                sys.exit(130)
         raise
 
 
@@ -121,6 +125,11 @@ class Interruption:
 
     def __init__(self) -> None:
         self.last = -math.inf
+
+    @property
+    def came(self) -> bool:
+        """Whether there was one."""
+        return self.last > -math.inf
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Python's protocol for what a signal calls."""
