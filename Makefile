@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java latex test golden crowd promises bench docs dist sbom pictures clean
+.PHONY: help setup demo lint chromium java latex peers test golden crowd promises bench docs dist sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -60,8 +60,14 @@ java: setup ## install the Java that Spark needs, where it is missing and may be
 latex: setup ## install the pdflatex that the tests need, where it is missing and may be installed
 	@$(PYTHON) tests/latex.py
 
+peers: .venv/.peers ## install torch and the libraries whose jobs the tests do beside ours
+
+.venv/.peers: tests/peers.txt .venv/.made
+	$(PYTHON) -m pip install --quiet -r tests/peers.txt
+	@touch $@
+
 # Browser, Java and pdflatex are looked for first: what is missing is said before the long part begins.
-test: chromium java latex lint ## everything that must pass: lint, then every test and example
+test: chromium java latex peers lint ## everything that must pass: lint, then every test and example
 	$(PYTHON) tests/both_halves.py
 
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant

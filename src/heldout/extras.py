@@ -37,6 +37,7 @@ EXTRAS: Mapping[str, Extra] = MappingProxyType(
             Extra("charts", "Altair charts, also as Vega-Lite documents", {"altair": "altair"}),
             Extra("plot", "Matplotlib figures", {"matplotlib": "matplotlib"}),
             Extra("serve", "heldout serve, the local page", {"starlette": "starlette", "uvicorn": "uvicorn"}),
+            Extra("fast", "compiled counting on all cores", {"numba": "numba"}),
             Extra("mlflow", "logging to MLflow, and its evaluator", {"mlflow": "mlflow"}),
             Extra("dask", "--engine dask", {"dask": "dask.dataframe", "distributed": "distributed"}),
             Extra("duckdb", "--engine duckdb", {"duckdb": "duckdb", "pyarrow": "pyarrow"}),
