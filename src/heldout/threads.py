@@ -1,0 +1,77 @@
+"""How many threads count: as many as the machine has cores, or as were asked for; and work shared out among them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TypeVar
+
+from heldout.errors import OptionError
+
+Part = TypeVar("Part")
+Counted = TypeVar("Counted")
+
+_asked: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+def count_threads() -> int:
+    """So many threads work at once: those asked for, else those of POLARS_MAX_THREADS, else the cores there are.
+
+    >>> with use_threads(3):
+    ...     count_threads()
+    3
+    """
+    asked = _asked.get()
+    if asked is not None:
+        return asked
+    limit = os.environ.get("POLARS_MAX_THREADS", "")
+    return int(limit) if limit.isdecimal() and int(limit) else _count_cores()
+
+
+@contextmanager
+def use_threads(threads: int | None) -> Iterator[None]:
+    """Count with so many threads for a while; None changes nothing."""
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise OptionError(
+            f"The number of threads cannot be {threads!r}.", hint="give a whole number from 1 on, such as threads=4."
+        )
+    token = _asked.set(_asked.get() if threads is None else threads)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def share_out(work: Callable[[Part], Counted], parts: Iterable[Part]) -> list[Counted]:
+    """What `work` makes of every part, in their order, whichever thread does it; one part is not worth a thread.
+
+    Only what leaves the interpreter for long gains: sorting and arithmetic of NumPy, Polars, and compiled passes.
+
+    >>> share_out(sum, [[1, 2], [3]])
+    [3, 3]
+    """
+    listed = list(parts)
+    threads = min(count_threads(), len(listed))
+    if threads < 2:
+        return [work(part) for part in listed]
+    return list(_start_pool(threads).map(work, listed))
+
+
+@cache
+def _start_pool(threads: int) -> ThreadPoolExecutor:
+    """One pool for each number of threads: starting threads takes longer than a small piece of work."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="heldout")
+
+
+if hasattr(os, "register_at_fork"):
+    # A process made by fork has none of its parent's threads.
+    os.register_at_fork(after_in_child=_start_pool.cache_clear)
+
+
+def _count_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
