@@ -23,6 +23,7 @@ from tests.promises.cell import LEVELS, REVIEWED, Cell, Tally
 from tests.promises.register import list_cells
 from tests.promises.store import Measured, Store
 
+PIECES = 40
 # One thread in each process: the processes share the cores.
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 
@@ -135,8 +136,9 @@ def run_tasks(store: Store, tasks: list[Task], progress: Progress, minutes: floa
     until = time.monotonic() + 60 * minutes
     queue = list(reversed(tasks))
     running: dict[Future[Any], Task] = {}
-    # Spawned, not forked: Polars' threads do not survive a fork.
-    with ProcessPoolExecutor(progress.jobs, mp_context=get_context("spawn")) as pool:
+    # Spawned, not forked: Polars' threads do not survive a fork. Each does so many pieces and makes room for another,
+    # because what large draws took from the machine is not given back.
+    with ProcessPoolExecutor(progress.jobs, mp_context=get_context("spawn"), max_tasks_per_child=PIECES) as pool:
         try:
             while running or (queue and time.monotonic() < until):
                 while queue and len(running) < 2 * progress.jobs and time.monotonic() < until:
