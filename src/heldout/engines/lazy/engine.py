@@ -335,7 +335,7 @@ def count_lazy(
     roles: Mapping[str, Any],
     asked: ReadOptions,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float | None = None,
     passes: int = 3,
     most: int = MOST,
     from_file: bool = False,

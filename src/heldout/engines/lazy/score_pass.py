@@ -266,7 +266,7 @@ def refined(
     sided: Callable[[Met], Met],
     *,
     place: int,
-    tolerance: float,
+    tolerance: float | None,
     passes: int,
 ) -> ScoreBins:
     """The bins, those that leave most in doubt replaced by finer ones, in at most `passes` readings with the first.
@@ -330,7 +330,7 @@ def _inside(column: ScoreColumn, refinement: Refinement, chosen: NDArray[np.bool
 class Budget:
     """How exact the areas are to be, in how many readings of the scores, and how many bins may be met."""
 
-    tolerance: float
+    tolerance: float | None
     passes: int
     most: int
 
