@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -20,6 +21,7 @@ from tests.engines.parts import parts
 
 import heldout
 from heldout.engines.bins import bins_of
+from heldout.engines.lazy import score_pass, worker_counts
 from heldout.engines.lazy.engine import count_lazy
 from heldout.engines.memory import counted
 from heldout.errors import ColumnError, LabelError, ValuesError
@@ -255,6 +257,31 @@ def test_every_engine_finds_the_same_evidence_and_says_the_same(engine, case):
     wanted = replace(wanted, source=found.source)
     assert str(found) == str(wanted)
     assert list(_differences(_document(found), _document(wanted))) == []
+
+
+@pytest.fixture(params=["Dask", "Spark"])
+def cluster(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
+    """A function that gives a table to an engine whose workers may have heldout."""
+    return _given_to(request, tmp_path)
+
+
+@pytest.mark.parametrize("version", [heldout.__version__, "another"])
+@pytest.mark.parametrize("case", ["two classes", "three classes"])
+def test_workers_with_and_without_heldout_give_the_same_evidence(cluster, case, version, monkeypatch):
+    counted_there = []
+
+    def count(*given: Any) -> Any:
+        counted_there.append(worker_counts.count_on_workers(*given) is not None)
+        return worker_counts.count_on_workers(*given)
+
+    monkeypatch.setattr(score_pass, "count_on_workers", count)
+    monkeypatch.setattr(worker_counts, "_our_version", lambda: version)
+    monkeypatch.setattr(worker_counts, "_ASKED", WeakKeyDictionary())
+    table, options = CASES[case]
+    data = cluster(table())
+    found, wanted = evaluated(data, options), expected(case, unasked(data))
+    assert counted_there == [version == heldout.__version__]
+    assert not evidence(found).differing(evidence(wanted), relative=1e-12)
 
 
 def _document(evaluation: heldout.Evaluation) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heldout.engines.bins import BinCounter, bins_of
-from heldout.engines.refinement import SubBins, refine
+from heldout.engines.refinement import SubBins, refine, standard_errors
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import POINT
+from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.measures.certified import bounds
 
 KINDS = ["even", "decimals", "one", "wide", "two crowds", "signed", "single", "tiny", "drifting"]
@@ -112,6 +113,29 @@ def test_one_more_reading_is_enough_where_scores_crowd(kind):
     np.testing.assert_array_equal(second.counts.sum(axis=0), first.counts.sum(axis=0))
     assert (second.base, second.least, second.greatest) == (first.base, first.least, first.greatest)
     assert not len(refine(second, 1e-6))
+
+
+def test_without_a_tolerance_areas_are_certain_to_a_twentieth_of_their_standard_error():
+    scores, positive = crowded("crowded", np.random.default_rng(5))
+    first = bins_of(scores, positive, 2, most=500)
+    again = refine(first, None).recount()
+    again.add(scores, positive)
+    second = again.put(first)
+    errors = standard_errors(bins_of(scores, positive, 2).ranking(1))
+    for before, after, error in zip(widths(first), widths(second), errors, strict=True):
+        assert before > error / 20 >= after
+    assert not len(refine(second, None))
+    # As few as will do: to be more certain takes more.
+    assert len(refine(first, None)) < len(refine(first, 1e-6))
+    assert len(refine(second, 1e-6))
+
+
+@pytest.mark.parametrize("kind", ["clipped", "crowded"])
+def test_standard_errors_are_those_of_the_intervals(kind):
+    scores, positive = crowded(kind, np.random.default_rng(6))
+    ranking = bins_of(scores, positive, 2, weight=np.random.default_rng(7).random(len(scores))).ranking(1)
+    variances = delong_variance(ranking), average_precision_variance(ranking)
+    assert standard_errors(ranking) == pytest.approx(np.sqrt(variances), rel=5e-3)
 
 
 def by_key(refinement, scores, positive):

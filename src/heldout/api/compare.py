@@ -153,7 +153,7 @@ def compare(
         What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
     master : str, optional
         The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
-    tolerance : float
+    tolerance : float, optional
         How far areas may be off where scores are counted in bins.
     passes : int
         How often the scores may be read to get there.

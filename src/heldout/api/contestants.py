@@ -251,7 +251,7 @@ class ContestantOptions:
     ranked: bool = False
     engine: str | None = None
     master: str | None = None
-    tolerance: float = 1e-6
+    tolerance: float | None = None
     passes: int = 3
     opened: OpenConnections = field(default_factory=OpenConnections)
 

@@ -262,11 +262,12 @@ class EngineArguments(TypedDict, total=False):
         ),
     ]
     tolerance: Annotated[
-        "float",
+        "float | None",
         Option(
-            1e-6,
+            None,
             "WIDTH",
-            "How far areas under curves may be off where scores are counted in bins; 1e-6 by default.",
+            "How far areas under curves may be off where scores are counted in bins; a twentieth of their standard "
+            "error without.",
             LARGE,
             kind=float,
         ),
@@ -507,7 +508,7 @@ def defaults_of(arguments: type) -> dict[str, Any]:
     """The usual value of every option of a group.
 
     >>> defaults_of(EngineArguments)
-    {'engine': None, 'master': None, 'tolerance': 1e-06, 'passes': 3}
+    {'engine': None, 'master': None, 'tolerance': None, 'passes': 3}
     """
     return {name: option.default for name, option in options_of(arguments).items()}
 

@@ -37,7 +37,7 @@ class EngineOptions:
 
     engine: str | None = None
     master: str | None = None
-    tolerance: float = 1e-6
+    tolerance: float | None = None
     passes: int = 3
 
     @classmethod
@@ -57,10 +57,9 @@ class EngineOptions:
                 f"A master was named ({self.master}), and the engine is {self.engine or 'not said'}.",
                 hint=f"name one that runs on a cluster: {' or '.join(WITH_MASTER)} (--engine spark).",
             )
-        if isinstance(self.tolerance, bool) or not 0 <= _number(self.tolerance) < math.inf:
-            raise OptionError(
-                f"The tolerance is a width of areas, 0 or more. Got {self.tolerance!r}.", hint="for example 1e-6."
-            )
+        wide = self.tolerance
+        if wide is not None and (isinstance(wide, bool) or not 0 <= _number(wide) < math.inf):
+            raise OptionError(f"The tolerance is a width of areas, 0 or more. Got {wide!r}.", hint="for example 1e-6.")
         check_whole("passes", self.passes, 1)
         if self.engine == "memory" and (careful := self.careful()):
             raise OptionError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from heldout.engines.bins import BLOCK, FAR, LIMIT, BinCounter, bins_of
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import HUGE, POINT, ends_of, index_of, scaled
 from heldout.evidence.labels import join_keys
+from heldout.evidence.ranking import Ranking
 from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins, inside
 
 # Said of the same fault by all who find it.
@@ -22,6 +24,12 @@ FILES_AT_REST = "evaluate them when nothing writes to them, or a copy."
 
 # What is not looked into may leave this part of the tolerance.
 LEFT = 0.25
+# Without a tolerance areas are certain to this part of their standard error: of what chance leaves open, nothing that
+# could be seen. Nobody asks for less than the second.
+OF_ERROR = 1 / 20
+LEAST_TOLERANCE = 1e-8
+# Standard errors are those of the cases in so many classes of scores, with about as many cases in each.
+CLASSES_OF_SCORES = 4096
 # A bin is split into 2**DEEPEST at most: with few rows that leaves every distinct score alone.
 DEEPEST = 40
 LEAST_EXPONENT = -1074
@@ -241,10 +249,11 @@ class Recount:
         return self.refinement.put(bins, *counted_bins)
 
 
-def refine(bins: ScoreBins, tolerance: float, *, place: int = 1, room: int | None = None) -> Refinement:
+def refine(bins: ScoreBins, tolerance: float | None, *, place: int = 1, room: int | None = None) -> Refinement:
     """Which bins to look into so that the areas of the class at `place` become certain to the tolerance.
 
-    There are none where they are so already, and len() of the answer is 0.
+    Without one each area has its own, a twentieth of its standard error. There are none where areas are certain
+    already, and len() of the answer is 0.
 
     >>> len(refine(bins_of([0.1, 0.2, 0.3], [0, 1, 0], 2), 1e-6))
     0
@@ -266,7 +275,7 @@ def refine(bins: ScoreBins, tolerance: float, *, place: int = 1, room: int | Non
     return Refinement(low, exponent, depth, bins.base, bins.k, bins.weighted, part, rooms)
 
 
-def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Integers, Floats]:
+def _widest(bins: ScoreBins, tolerance: float | None, place: int) -> tuple[Integers, Floats]:
     """The bins that leave most in doubt, as few as will do, in their order; and how much each leaves."""
     none = np.zeros(0, dtype=np.int64), np.zeros(0)
     ranking = bins.ranking(place)
@@ -274,15 +283,57 @@ def _widest(bins: ScoreBins, tolerance: float, place: int) -> tuple[Integers, Fl
         return none
     contributions = inside(ranking)
     doubts = [doubt[::-1] for doubt in (2 * contributions.open, contributions.high - contributions.low)]
-    if all(doubt.sum() <= tolerance for doubt in doubts):
+    limits = (tolerance, tolerance) if tolerance is not None else _limits(ranking)
+    if all(doubt.sum() <= limit for doubt, limit in zip(doubts, limits, strict=True)):
         return none
-    most = np.maximum(*doubts)
+    most = np.maximum(doubts[0], doubts[1] * (limits[0] / limits[1] if limits[1] else 1.0))
     order = np.argsort(most, kind="stable")
     # From the smallest up: as long as the sum fits, they are left alone.
-    fits = np.logical_and.reduce([np.cumsum(doubt[order]) <= LEFT * tolerance for doubt in doubts])
+    fits = np.logical_and.reduce(
+        [np.cumsum(doubt[order]) <= LEFT * limit for doubt, limit in zip(doubts, limits, strict=True)]
+    )
     chosen = order[~fits]
     chosen = np.sort(chosen[bins.joined[chosen]])
     return chosen, most[chosen]
+
+
+def _limits(ranking: Ranking) -> tuple[float, float]:
+    """How far the ROC area and the average precision may be off: a part of the standard error of each."""
+    roc, precision = (max(OF_ERROR * error, LEAST_TOLERANCE) for error in standard_errors(ranking))
+    return roc, precision
+
+
+def standard_errors(ranking: Ranking) -> tuple[float, float]:
+    """About the standard errors of the ROC area and of average precision, of cases that do not come in groups.
+
+    The first is DeLong's, the second from the influence of every case; there must be positives.
+
+    >>> scores, counts = np.array([3.0, 2.0, 1.0]), np.array([[2, 1, 0], [0, 1, 1]])
+    >>> [round(error, 3) for error in standard_errors(Ranking(scores, *counts))]
+    [0.09, 0.099]
+    """
+    rows = ranking.tp + ranking.fp
+    cuts = np.searchsorted(rows, rows[-1] * np.arange(1, CLASSES_OF_SCORES + 1) / CLASSES_OF_SCORES)
+    ends = np.unique(np.minimum(cuts, len(rows) - 1))
+    tp, fp = (cumulative[ends].astype(np.float64) for cumulative in (ranking.tp, ranking.fp))
+    p, n = np.diff(tp, prepend=0.0), np.diff(fp, prepend=0.0)
+    squares = [
+        counts if held is None else np.diff(np.cumsum(held)[ends], prepend=0.0)
+        for counts, held in ((p, ranking.positive_squares), (n, ranking.negative_squares))
+    ]
+    positives, negatives = (max(float(cumulative[-1]), 1e-300) for cumulative in (tp, fp))
+    variance = 0.0
+    for side, own, total, placement in (
+        (p, squares[0], positives, (fp - n / 2) / negatives),
+        (n, squares[1], negatives, (tp - p / 2) / positives),
+    ):
+        variance += float(own @ (placement - float(side @ placement) / total) ** 2) / total**2
+    predicted = np.maximum(tp + fp, 1e-300)
+    precision, weight = tp / predicted, p / predicted / predicted
+    below = [np.cumsum((weight * counts)[::-1])[::-1] for counts in (fp, tp)]
+    up = precision - float(p @ precision) / positives + below[0]
+    spread = float(squares[0] @ (up * up)) + float(squares[1] @ (below[1] * below[1]))
+    return math.sqrt(max(variance, 0.0)), math.sqrt(max(spread, 0.0)) / positives
 
 
 def _most_doubtful(chosen: Integers, doubt: Floats, most: int) -> tuple[Integers, Floats]:

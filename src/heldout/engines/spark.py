@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -287,9 +288,13 @@ def _started(master: str) -> tuple[SparkSession, Any]:
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support", category=FutureWarning)
         try:
             gateway = _launched(conf, log) if getattr(SparkContext, "_gateway", None) is None else None
-            session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+            context = SparkContext(conf=conf, gateway=gateway)
+            session = SparkSession(context)
             if not master.startswith("local"):
                 _await_worker(session, master)
+            elif "PYSPARK_PYTHON" not in os.environ:
+                # On this machine rows are counted by this Python, which has our package; Spark takes any python3.
+                context.pythonExec = sys.executable
         except HeldoutError:
             raise
         except Exception as error:

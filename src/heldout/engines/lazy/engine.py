@@ -335,7 +335,7 @@ def count_lazy(
     roles: Mapping[str, Any],
     asked: ReadOptions,
     *,
-    tolerance: float = 1e-6,
+    tolerance: float | None = None,
     passes: int = 3,
     most: int = MOST,
     from_file: bool = False,
@@ -370,7 +370,8 @@ def count_lazy(
     if places is not None:
         folds = replace(cells, part=places[0]).folds(places[1])
     if found.scores:
-        scores, fold_scores = LazyScores(settled, budget, keys, None if places is None else places[0]).tallies()
+        fold_codes, fold_keys = (None, ()) if places is None else (places[0], places[1].tolist())
+        scores, fold_scores = LazyScores(settled, budget, keys, fold_codes, fold_keys).tallies()
     counter = SliceCounter(settled, confusion.labels)
     counted = Counted(
         confusion=confusion,

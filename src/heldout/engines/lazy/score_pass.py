@@ -30,6 +30,7 @@ from heldout.engines.lazy.sum_tables import (
     two_class_centres,
     two_class_losses,
 )
+from heldout.engines.lazy.worker_counts import ScoreTask, count_on_workers
 from heldout.engines.memory import LEAST_BINS
 from heldout.engines.refinement import Refinement, refine
 from heldout.evidence.bin_grid import FINEST, HUGE, POINT, WHOLE, WIDEST, floor_to
@@ -265,7 +266,7 @@ def refined(
     sided: Callable[[Met], Met],
     *,
     place: int,
-    tolerance: float,
+    tolerance: float | None,
     passes: int,
 ) -> ScoreBins:
     """The bins, those that leave most in doubt replaced by finer ones, in at most `passes` readings with the first.
@@ -329,7 +330,7 @@ def _inside(column: ScoreColumn, refinement: Refinement, chosen: NDArray[np.bool
 class Budget:
     """How exact the areas are to be, in how many readings of the scores, and how many bins may be met."""
 
-    tolerance: float
+    tolerance: float | None
     passes: int
     most: int
 
@@ -342,14 +343,15 @@ class Budget:
 class LazyScores:
     """The scores of the rows that count, and the folds that they come in.
 
-    `folds` are the values of that column as they are in the data, in the order in which folds are counted, and `places`
-    the fold of every combination of the first pass.
+    `folds` are the values of that column as they are in the data, in the order in which folds are counted, `places`
+    the fold of every combination of the first pass, and `keys` the folds as evidence names them.
     """
 
     settled: SettledLabels
     budget: Budget
     folds: Sequence[Any] = ()
     places: Any = None
+    keys: Sequence[Any] = ()
 
     @cached_property
     def rows(self) -> nw.LazyFrame[Any]:
@@ -375,6 +377,11 @@ class LazyScores:
         """The tally of all rows, and that of every fold."""
         settled, scores = self.settled, self.settled.predictions.scores
         why = None if scores is None else scores.unfit
+        task = ScoreTask.of(settled, folded=bool(self.folds))
+        if (counted := count_on_workers(self.rows, task, self.budget.most)) is not None:
+            return self._refined_tally(counted.whole), tuple(
+                self._refined_tally(counted.folds[key], fold) for fold, key in enumerate(self.keys)
+            )
         columns = [self._column(column) for column in settled.columns]
         columns_bins = [self._bins(column) for column in columns]
         probabilities = [None] * (1 + len(self.folds)) if why else self._probabilities([met for met, _ in columns_bins])
@@ -384,6 +391,12 @@ class LazyScores:
             for at in range(1 + len(self.folds))
         ]
         return tallies[0], tuple(tallies[1:])
+
+    def _refined_tally(self, tally: ScoreTally, fold: int | None = None) -> ScoreTally:
+        """What the workers counted, its bins refined by further passes where the areas are not certain enough."""
+        columns = [self._column(column, fold) for column in self.settled.columns]
+        refined_bins = (self._refined(column, bins) for column, bins in zip(columns, tally.bins, strict=True))
+        return replace(tally, bins=tuple(refined_bins))
 
     def _column(self, column: int, fold: int | None = None) -> ScoreColumn:
         """A column of scores, in all rows or those of a fold."""

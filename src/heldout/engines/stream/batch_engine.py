@@ -204,7 +204,7 @@ def refined(
     scored: Callable[[pl.DataFrame], LabelledScores | None],
     frames: Callable[[], Iterable[pl.DataFrame]],
     *,
-    tolerance: float,
+    tolerance: float | None,
     passes: int,
 ) -> ScoreTally:
     """The same scores in finer bins where that makes areas more certain, by further passes over the rows.
@@ -222,7 +222,7 @@ def refined_parts(
     scored: Callable[[pl.DataFrame], LabelledScores | None],
     frames: Callable[[], Iterable[pl.DataFrame]],
     *,
-    tolerance: float,
+    tolerance: float | None,
     passes: int,
 ) -> tuple[ScoreTally, ...]:
     """The tally of all rows and those of the folds with these keys, all by the same further passes over the rows."""
@@ -246,7 +246,7 @@ def refined_parts(
 class _RefiningPass:
     """One more reading of the scores of a tally: true where some of its bins are to be looked into."""
 
-    def __init__(self, tally: ScoreTally, tolerance: float) -> None:
+    def __init__(self, tally: ScoreTally, tolerance: float | None) -> None:
         self._tally = tally
         places = [tally.place(at) for at in range(len(tally.bins))]
         asked = [refine(bins, tolerance, place=at) for bins, at in zip(tally.bins, places, strict=True)]
@@ -276,11 +276,12 @@ FIRST = 1 << 16
 
 
 def count_stream(
-    batches: Batches, roles: Mapping[str, Any], asked: ReadOptions, *, tolerance: float = 1e-6, passes: int = 3
+    batches: Batches, roles: Mapping[str, Any], asked: ReadOptions, *, tolerance: float | None = None, passes: int = 3
 ) -> tuple[Counted, Source]:
     """Everything that is counted of a table, and which columns were read; only one batch at a time is held.
 
-    Scores are read again, in at most so many `passes` in all, until areas under curves are certain to `tolerance`.
+    Scores are read again, in at most so many `passes` in all, until areas under curves are certain to `tolerance`;
+    without one, to a twentieth of their standard error.
     """
     chosen = stream_roles(batches, roles, asked)
     quick = _quickly(batches, chosen, asked, tolerance, passes)
@@ -312,7 +313,7 @@ def _check_confidences(batches: Batches, counted: Counted, source: Source) -> No
 
 
 def _quickly(
-    batches: Batches, roles: StreamRoles, asked: ReadOptions, tolerance: float, passes: int
+    batches: Batches, roles: StreamRoles, asked: ReadOptions, tolerance: float | None, passes: int
 ) -> tuple[Counted, Source] | None:
     """Two classes and one score, told from the first batch; None where that is not all there is to it."""
     if roles.slices or not set(roles.wanted) <= {"truth", "predicted"} or asked.against_rest:
@@ -362,7 +363,7 @@ def _quickly(
 
 
 def _thoroughly(
-    batches: Batches, given: StreamRoles, asked: ReadOptions, tolerance: float, passes: int
+    batches: Batches, given: StreamRoles, asked: ReadOptions, tolerance: float | None, passes: int
 ) -> tuple[Counted, Source]:
     """Any table: its labels first, then how slices divide it, then the counts."""
     needs_classes = bool(given.free) and not asked.labels
