@@ -182,6 +182,8 @@ def test_no_label_of_json_is_rounded_onto_another(run, tmp_path):
         text = "\n".join(lines) if name.endswith("l") else f"[{', '.join(lines)}]"
         (tmp_path / name).write_text(text)
         assert values(evaluated(run, tmp_path / name))["accuracy"] == 1
+        (tmp_path / name).write_text(text.replace(f": {LONG + 1},", f": {LONG + 1}.0,"))
+        assert values(evaluated(run, tmp_path / name))["accuracy"] == 1
 
 
 @pytest.mark.parametrize("kind", ["numeric", "integer"])
