@@ -311,12 +311,12 @@ def convert(
     return series
 
 
-def _digits(tokens: Sequence[str | None]) -> pl.Series:
+def _digits(column: Sequence[str | None]) -> pl.Series:
     """The numbers of a column as they are written; a sparse row leaves out zeros."""
     import polars as pl
 
-    digits = ["0" if token is None else None if token == "?" else unquoted(token).strip() for token in tokens]
-    return pl.Series(digits, dtype=pl.String)
+    digits = ["0" if token is None else unquoted(token).strip() for token in column]
+    return pl.Series([None if written == "?" else written for written in digits], dtype=pl.String)
 
 
 def as_series(attribute: Attribute, values: Sequence[Any]) -> pl.Series:
