@@ -63,7 +63,8 @@ class CaseValues:
                 f"{bound.name} is a function of scores, and none were given.",
                 hint="pass score= (--score COLUMN), one score per case or one per class.",
             )
-        columns = [given[role][rows] for role in bound.measure.cells]  # type: ignore[index]
+        # A copy each time: a function may write into what it is given.
+        columns = [np.array(given[role][rows]) for role in bound.measure.cells]  # type: ignore[index]
         weight = None if self.weight is None else self.weight[rows]
         top, _ = bound.measure.function(*columns, **bound.parameters, **({} if weight is None else {"weight": weight}))
         value = float(top)
@@ -202,7 +203,17 @@ class CaseEstimator:
             return []
         has = {"truth", "predicted", *(() if self.predictions.scores is None else ("score",))}
         own = [m.name for m in CATALOGUE.values() if m.scope == "cases" and set(m.cells) <= has]
-        return [self.ask(Quantity(find(name))) for name in own]
+        return [self._ask_unnamed(Quantity(find(name))) for name in own]
+
+    def _ask_unnamed(self, quantity: Quantity) -> Estimate:
+        """One estimate that nobody asked for by its name: where the function fails on these cases, that is said."""
+        try:
+            return self.ask(quantity)
+        except OptionError as error:
+            return Estimate(
+                quantity.bound.name, None, None, math.nan, math.nan, math.nan, self.level, "none",
+                len(self.values.truth), error.what[:1].lower() + error.what[1:].rstrip("."), "",
+            )  # fmt: skip
 
 
 def _places(codes: Any, place: NDArray[np.int64]) -> NDArray[np.int64]:

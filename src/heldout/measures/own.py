@@ -333,16 +333,23 @@ class OwnFunction:
         except Exception as error:
             hint = "it is called with two arrays: the true classes, then the predicted ones or the scores."
             raise _failed(self.name, error, hint) from error
-        return float(_as_pair(np.asarray(result)[()], self.name)[0]), 1.0
+        value = np.asarray(result)
+        if value.size != 1 or value.dtype.kind == "c":
+            raise _no_number(self.name, result)
+        return float(_as_pair(value.reshape(-1)[0], self.name)[0]), 1.0
+
+
+def _no_number(name: str, result: Any) -> OptionError:
+    return OptionError(
+        f"The measure {name} returned {str(result)[:60]!r} ({type(result).__name__}), and no number.",
+        hint="return a number, or a numerator and a denominator.",
+    )
 
 
 def _as_pair(result: Any, name: str) -> tuple[Any, Any]:
     pair: tuple[Any, ...] = result if isinstance(result, tuple) else (result, 1.0)
     if len(pair) != 2 or any(not _is_number(part) for part in pair):
-        raise OptionError(
-            f"The measure {name} returned {str(result)[:60]!r} ({type(result).__name__}), and no number.",
-            hint="return a number, or a numerator and a denominator.",
-        )
+        raise _no_number(name, result)
     if isinstance(result, tuple) or hasattr(result, "expression"):
         return pair[0], pair[1]
     values = np.asarray(result)
@@ -372,7 +379,12 @@ def _try_out(formula: Callable[..., Any], name: str, cells: tuple[str, ...], par
         raise OptionError(f"The formula of {name} cannot be run on arrays: {reason}.", hint=ARITHMETIC) from error
     if not all(np.allclose(part, [one[at] for one in alone], equal_nan=True) for at, part in enumerate(together)):
         raise OptionError(f"The formula of {name} gives other values for arrays than for numbers.", hint=ARITHMETIC)
-    top, bottom = (np.broadcast_to(np.real(part), 4) for part in run(np.eye(4)))
+    try:
+        top, bottom = (np.broadcast_to(part, 4) for part in run(np.eye(4)))
+    except ValueError:
+        top = bottom = np.array(1j)
+    if np.iscomplexobj(top) or np.iscomplexobj(bottom):
+        raise OptionError(f"The formula of {name} does not give one number for each table.", hint=ARITHMETIC)
     linear = all(np.allclose(part, corners @ weights) for part, weights in zip(together, (top, bottom), strict=True))
     parts = (set(top.tolist()) | set(bottom.tolist())) <= {0.0, 1.0}
     return bool(linear and parts and (top <= bottom).all() and bottom.any())
