@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -259,15 +260,39 @@ def test_what_is_no_number_is_refused(given):
 
 
 def test_a_function_for_other_data_is_no_hindrance_where_nobody_asks_for_it():
-    heldout.metric(metrics.jaccard_score)  # refuses classes that are not 0 and 1
+    heldout.metric(lambda_named(lambda y_true, y_pred: float(y_true[0]) - float(y_pred[0]), "of_numbers"))
     judged = heldout.evaluate(TRUTH, FIRST, positive="spam")
     assert judged["accuracy"].value == np.mean(TRUTH == FIRST)
-    row = next(row for row in judged.rows() if row["measure"] == "jaccard_score")
+    row = next(row for row in judged.rows() if row["measure"] == "of_numbers")
     assert math.isnan(row["value"])
-    assert row["undefined"].startswith("the measure jaccard_score failed: ValueError")
+    assert row["undefined"].startswith("the measure of_numbers failed: ValueError")
     assert compare(judged, heldout.evaluate(TRUTH, SECOND, positive="spam")).pairs
-    with pytest.raises(OptionError, match="The measure jaccard_score failed"):
-        heldout.evaluate(TRUTH, FIRST, measures="jaccard_score")
+    with pytest.raises(OptionError, match="The measure of_numbers failed"):
+        heldout.evaluate(TRUTH, FIRST, measures="of_numbers")
+
+
+@pytest.mark.parametrize("positive", ["ham", "spam"])
+def test_functions_of_scikit_learn_are_told_the_positive_class(positive):
+    """Otherwise they take the last of the classes in the alphabet for it."""
+    score = SCORE if positive == "spam" else 1 - SCORE
+    functions = {
+        "roc_auc": metrics.roc_auc_score,
+        "average_precision": metrics.average_precision_score,
+        "brier": metrics.brier_score_loss,
+        "log_loss": metrics.log_loss,
+        "f1": metrics.f1_score,
+        "macro f1": partial(metrics.f1_score, average="macro"),
+        "recall[ham]": partial(metrics.recall_score, pos_label="ham"),
+    }
+    theirs = {
+        name: heldout.metric(function, name=f"theirs_{at}", needs="score" if at < 4 else "predicted")
+        for at, (name, function) in enumerate(functions.items())
+    }
+    judged = heldout.evaluate(
+        TRUTH, score=score, positive=positive, threshold=0.5, measures=[*theirs, *theirs.values()], replicates=20
+    )
+    for ours, measure in theirs.items():
+        assert judged[measure].value == pytest.approx(judged[ours].value), ours
 
 
 def test_a_function_that_writes_into_what_it_is_given_changes_nothing_for_the_next():

@@ -30,13 +30,17 @@ LEAST_DRAWS = 20
 
 @dataclass(frozen=True, eq=False)
 class CaseValues:
-    """What functions of the cases take: the true classes, the predicted ones or scores, weights and groups."""
+    """What functions of the cases take: the true classes, the predicted ones or scores, weights and groups.
+
+    Of two classes, `positive` is the one that scores are of.
+    """
 
     truth: NDArray[Any]
     predicted: NDArray[Any]
     score: NDArray[Any] | None = None
     weight: Floats | None = None
     group: Codes | None = None
+    positive: Label | None = None
 
     @classmethod
     def of(cls, predictions: Predictions) -> CaseValues:
@@ -52,6 +56,7 @@ class CaseValues:
             None if scores is None else np.asarray(scores.values),
             predictions.weight,
             None if group is None else group.codes.astype(np.int64) - group.offset,
+            predictions.positive if len(predictions.labels) == 2 else None,
         )
 
     def value(self, bound: Bound, rows: Any = slice(None)) -> float:
@@ -66,7 +71,9 @@ class CaseValues:
         # A copy each time: a function may write into what it is given.
         columns = [np.array(given[role][rows]) for role in bound.measure.cells]  # type: ignore[index]
         weight = None if self.weight is None else self.weight[rows]
-        top, _ = bound.measure.function(*columns, **bound.parameters, **({} if weight is None else {"weight": weight}))
+        known = {"weight": weight, "positive": self.positive}
+        given_too = {name: value for name, value in known.items() if value is not None}
+        top, _ = bound.measure.function(*columns, **bound.parameters, **given_too)
         value = float(top)
         return value if math.isfinite(value) else math.nan
 

@@ -9,6 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -317,17 +318,20 @@ class OwnFunction:
     name: str
     weighted_by: str
 
-    def __call__(self, *values: Any, weight: Any = None) -> tuple[Any, Any]:
-        """The value for these cases, and 1 as its denominator."""
+    def __call__(self, *values: Any, weight: Any = None, positive: Any = None) -> tuple[Any, Any]:
+        """The value for these cases, and 1 as its denominator; of two classes one is `positive`."""
         if weight is not None and not self.weighted_by:
             raise OptionError(
                 f"The cases have weights, and {self.name} takes none.",
                 hint="give it an argument sample_weight, or leave out weight.",
             )
+        more = {} if weight is None else {self.weighted_by: weight}
+        if positive is not None:
+            values, more = self._say_positive(values, more, positive)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                result = self.function(*values, **({} if weight is None else {self.weighted_by: weight}))
+                result = self.function(*values, **more)
         except HeldoutError:
             raise
         except Exception as error:
@@ -337,6 +341,21 @@ class OwnFunction:
         if value.size != 1 or value.dtype.kind == "c":
             raise _no_number(self.name, result)
         return float(_as_pair(value.reshape(-1)[0], self.name)[0]), 1.0
+
+    def _say_positive(self, values: Any, more: dict[str, Any], positive: Any) -> tuple[Any, dict[str, Any]]:
+        """The same with the positive class in scikit-learn's words, which otherwise takes the last one for it.
+
+        By its argument pos_label, unless that was settled before; or, of scores, by 0 and 1 for the classes.
+        """
+        function = self.function.func if isinstance(self.function, partial) else self.function
+        settled = self.function.keywords if isinstance(self.function, partial) else {}
+        if _takes(function, "pos_label"):
+            return values, {"pos_label": positive, **settled, **more}
+        of_scikit_learn = str(getattr(function, "__module__", "")).partition(".")[0] == "sklearn"
+        truth, other = values
+        if of_scikit_learn and other.ndim == 1 and other.dtype.kind == "f":
+            return ((truth == positive).astype(np.int64), other), more
+        return values, more
 
 
 def _no_number(name: str, result: Any) -> OptionError:
@@ -412,6 +431,13 @@ def _read_signature(function: Callable[..., Any], name: str, needs: Needs | None
     except (TypeError, ValueError):
         return "predicted"
     return "score" if len(names) > 1 and names[1].casefold() in SCORES else "predicted"
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _find_weights(function: Callable[..., Any]) -> str:
