@@ -48,6 +48,13 @@ def test_what_is_undecided_is_let_through_when_asked(judged):
     assert heldout.assert_at_least(judged["recall"], 0.9, undecided="pass").outcome == "undecided"
 
 
+@pytest.mark.parametrize("word", ["Fail", "fial", "", None, True])
+def test_a_slip_in_what_becomes_of_undecided_lets_nothing_through(judged, word):
+    for assertion in (heldout.assert_at_least, heldout.assert_at_most):
+        with pytest.raises(OptionError, match="undecided must be one of 'fail', 'warn', 'pass'"):
+            assertion(judged["recall"], 0.93, undecided=word)
+
+
 def test_at_most_is_about_the_upper_limit(judged):
     assert heldout.assert_at_most(judged["error_rate"], 0.1).outcome == "passed"
     with pytest.raises(GateError, match="at most"):

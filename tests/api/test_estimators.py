@@ -51,6 +51,26 @@ def test_scorers_agree_with_those_of_scikit_learn(mail):
     assert (found["test_brier"] < 0).all()
 
 
+@pytest.mark.parametrize("positive", ["ham", "spam"])
+def test_a_threshold_is_one_of_the_decision_values(mail, positive):
+    """Two classes have one decision value, and not the difference of two."""
+    X, y = mail
+    model = SVC().fit(X, y)
+    values = model.decision_function(X) * (1 if positive == "spam" else -1)
+    found = heldout.from_estimator(model, X, y, positive=positive, threshold=0.5)
+    assert found["recall"].value == metrics.recall_score(y == positive, values >= 0.5)
+    assert heldout.scorer("recall", positive=positive, threshold=0.5)(model, X, y) == found["recall"].value
+
+
+def test_the_truth_may_be_the_text_of_the_classes(mail):
+    X, y = mail
+    model = GaussianNB().fit(X, (y == "spam") * 1)
+    expected = heldout.from_estimator(model, X, (y == "spam") * 1)
+    found = heldout.from_estimator(model, X, np.where(y == "spam", "1", "0"))
+    assert found["roc_auc"].value == expected["roc_auc"].value
+    assert found["accuracy"] == expected["accuracy"]
+
+
 def test_a_search_chooses_by_a_scorer_in_two_processes(mail):
     search = GridSearchCV(
         LogisticRegression(max_iter=500), {"C": [1e-4, 1.0]}, scoring=heldout.scorer("recall", positive="spam"), cv=3,
@@ -146,3 +166,45 @@ def test_cross_validations_are_compared_as_they_are(mail):
     assert list(heldout.from_cv_results(found["bayes"])) == ["learner"]
     with pytest.raises(OptionError, match="no results of scikit-learn's searches"):
         heldout.from_cv_results({"accuracy": [0.5]})
+
+
+SEARCH: dict[str, Any] = {
+    "params": [{"C": 1}, {"C": 9}],
+    "split0_test_score": [0.8, 0.9],
+    "split1_test_score": [0.7, 0.6],
+    "split2_test_score": [0.7, 0.8],
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"split1_test_score": None}, "split1_test_score is not there"),
+        ({"split1_test_score": [0.7]}, "split1_test_score has 1 results of 2 candidates"),
+        ({"params": [{"C": 1}]}, "split0_test_score has 2 results of 1 candidates"),
+        ({"split0_test_recall": [0.7, 0.8]}, "split1_test_recall is not there"),
+        ({"split1_test_score": ["good", "bad"]}, "split1_test_score does not hold numbers"),
+        ({"params": None}, "These are no results of scikit-learn's searches"),
+    ],
+)
+def test_parts_of_the_results_of_a_search_are_refused(change, said):
+    """Splits that are left out would be taken for fewer splits, in silence."""
+    given = {name: values for name, values in {**SEARCH, **change}.items() if values is not None}
+    with pytest.raises(heldout.HeldoutError, match=said):
+        heldout.from_cv_results(given)
+
+
+def test_how_many_are_kept_is_a_number_above_zero():
+    for wrong in (0, -1, "x", 1.5):
+        with pytest.raises(OptionError, match="top must be"):
+            heldout.from_cv_results(SEARCH, top=wrong)
+
+
+def test_candidates_of_the_last_round_of_halving_are_compared_and_those_of_a_file_go_by_their_text():
+    rounds = {"iter": [0, 0, 1], "params": [{"C": 1}, {"C": 9}, {"C": 9}]}
+    found = heldout.from_cv_results(
+        {**rounds, "split0_test_score": [0.1, 0.2, 0.3], "split1_test_score": [0.4, 0.5, 0.6]}
+    )
+    assert {name: scores["test_score"].tolist() for name, scores in found.items()} == {"C=9": [0.3, 0.6]}
+    written = {**SEARCH, "params": ["{'C': 1}", "{'C': 9}"]}
+    assert list(heldout.from_cv_results(written)) == ["{'C': 1}", "{'C': 9}"]

@@ -10,6 +10,7 @@ import pytest
 
 from heldout import evaluate, validate
 from heldout.cli.app import main
+from heldout.errors import OptionError
 
 TRUTH = ["spam", "ham", "ham", "spam", "ham"] * 12
 ANSWERS = ["spam", "ham", "spam", "ham", "ham"] * 12
@@ -80,3 +81,8 @@ def test_validations_of_several_learners_have_their_names():
     assert {"tree_1_n", "tree_1_recall_spam_low"} <= found.keys()
     alone = several["tree:1"].metrics(["recall"])
     assert list(alone) == ["n", "recall_spam", "recall_spam_low", "recall_spam_high"]
+
+
+def test_names_that_are_no_texts_are_refused():
+    with pytest.raises(OptionError, match="Measures are named by texts"):
+        evaluate(["no", "yes"], ["no", "yes"]).metrics(3)  # type: ignore[arg-type]

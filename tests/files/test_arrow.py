@@ -113,6 +113,19 @@ def test_the_first_version_of_feather_is_named(write, refusal):
 
 
 @pytest.mark.parametrize("form", ["file", "stream"])
+def test_a_name_that_stands_twice_is_said(write, refusal, form):
+    table = pa.table([[1, 0], [1, 1], [0, 0]], names=["truth", "naïve", "naïve"])
+    data = io.BytesIO()
+    with (pa.ipc.new_stream if form == "stream" else pa.ipc.new_file)(data, table.schema) as writer:
+        writer.write_table(table)
+    path = write("a.arrow", data.getvalue())
+    for error in (refusal(path), refusal(path, columns=["truth"])):
+        assert error.what.endswith("a.arrow has two columns named 'naïve'.")
+    with pytest.raises(FileError, match="two columns named"):
+        read_in_batches(path)
+
+
+@pytest.mark.parametrize("form", ["file", "stream"])
 def test_without_bytes_rows_or_the_column(write, refusal, form):
     assert "is empty" in refusal(write("a.arrow", b"")).what
     assert "no rows" in refusal(write("b.arrow", arrow(ROWS.head(0), form))).what

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -246,6 +248,71 @@ def test_a_function_of_scores_is_compared_by_drawing_the_same_cases():
     assert tested.high - tested.low < sides[0]["gap"].width / 4
     with pytest.raises(OptionError, match="is a function of scores, and none were given"):
         heldout.evaluate(TRUTH, FIRST, measures="gap")
+
+
+@pytest.mark.parametrize("given", [None, "x", [0.1, 0.2], 1 + 2j, np.array([[1.0, 2.0]])])
+def test_what_is_no_number_is_refused(given):
+    broken = heldout.metric(lambda_named(lambda *_: given, "broken"))
+    with pytest.raises(OptionError, match=r"The measure broken returned .* and no number"):
+        heldout.evaluate(TRUTH, FIRST, measures=[broken])
+    with pytest.raises(OptionError, match=r"cannot be run on arrays|does not give one number"):
+        heldout.measure(lambda_named(lambda tp: given if tp is not None else tp, "odd"))
+
+
+def test_a_function_for_other_data_is_no_hindrance_where_nobody_asks_for_it():
+    heldout.metric(lambda_named(lambda y_true, y_pred: float(y_true[0]) - float(y_pred[0]), "of_numbers"))
+    judged = heldout.evaluate(TRUTH, FIRST, positive="spam")
+    assert judged["accuracy"].value == np.mean(TRUTH == FIRST)
+    row = next(row for row in judged.rows() if row["measure"] == "of_numbers")
+    assert math.isnan(row["value"])
+    assert row["undefined"].startswith("the measure of_numbers failed: ValueError")
+    assert compare(judged, heldout.evaluate(TRUTH, SECOND, positive="spam")).pairs
+    with pytest.raises(OptionError, match="The measure of_numbers failed"):
+        heldout.evaluate(TRUTH, FIRST, measures="of_numbers")
+
+
+@pytest.mark.parametrize("positive", ["ham", "spam"])
+def test_functions_of_scikit_learn_are_told_the_positive_class(positive):
+    """Otherwise they take the last of the classes in the alphabet for it."""
+    score = SCORE if positive == "spam" else 1 - SCORE
+    functions = {
+        "roc_auc": metrics.roc_auc_score,
+        "average_precision": metrics.average_precision_score,
+        "brier": metrics.brier_score_loss,
+        "log_loss": metrics.log_loss,
+        "f1": metrics.f1_score,
+        "macro f1": partial(metrics.f1_score, average="macro"),
+        "recall[ham]": partial(metrics.recall_score, pos_label="ham"),
+    }
+    theirs = {
+        name: heldout.metric(function, name=f"theirs_{at}", needs="score" if at < 4 else "predicted")
+        for at, (name, function) in enumerate(functions.items())
+    }
+    judged = heldout.evaluate(
+        TRUTH, score=score, positive=positive, threshold=0.5, measures=[*theirs, *theirs.values()], replicates=20
+    )
+    for ours, measure in theirs.items():
+        assert judged[measure].value == pytest.approx(judged[ours].value), ours
+
+
+def test_a_function_that_writes_into_what_it_is_given_changes_nothing_for_the_next():
+    def spoil(y_true, y_pred):
+        y_true[:] = y_pred
+        return 0.0
+
+    chosen = [heldout.metric(spoil), heldout.metric(right)]
+    judged = heldout.evaluate(TRUTH, FIRST, measures=chosen, replicates=50)
+    assert judged["right"].value == judged["accuracy"].value
+
+
+def test_two_functions_of_one_name_are_refused():
+    first = heldout.metric(right, name="mine")
+    second = heldout.metric(metrics.zero_one_loss, name="mine")
+    with pytest.raises(OptionError, match="The measure 'mine' was declared anew after this one"):
+        heldout.evaluate(TRUTH, FIRST, measures=[first, second])
+    assert heldout.evaluate(TRUTH, FIRST, measures=[second], replicates=50)["mine"].value == pytest.approx(
+        np.mean(TRUTH != FIRST)
+    )
 
 
 def test_where_there_are_no_rows_a_function_of_the_cases_is_refused():

@@ -188,6 +188,40 @@ def test_confidences_that_cannot_be_turned_are_refused(write, engine):
         heldout.evaluate(path, engine=engine)
 
 
+@pytest.mark.parametrize("size", [20, 200])
+def test_confidences_in_batches_are_refused(size):
+    columns, score = pipeline()
+    seen, right = heldout.Evidence(), heldout.Evidence()
+    for at in range(0, 200, size):
+        batch = {name: values[at : at + size] for name, values in columns.items()}
+        seen.update(batch["label"], batch["prediction"], score=batch["score"])
+        right.update(batch["label"], batch["prediction"], score=score[at : at + size])
+    for ask in (lambda: heldout.evaluate(seen), lambda: seen + right):
+        with pytest.raises(ValuesError, match="The scores are the confidence in the predicted class"):
+            ask()
+    assert not heldout.evaluate(right).notes
+    # Named after a class, it is of that class.
+    named = heldout.Evidence().update({**columns, "p_POSITIVE": columns["score"]}, score="p_POSITIVE")
+    assert not any("confidence" in note for note in heldout.evaluate(named).notes)
+
+
+def test_every_engine_says_that_no_score_is_below_one_half(write):
+    """Of combinations of rows no area is made: that of the cases would be another."""
+    rng = np.random.default_rng(3)
+    truth, called = (rng.random((2, 400)) < 0.97).astype(int)
+    columns = {"label": truth, "prediction": called, "score": 0.5 + rng.random(400) / 2}
+    path = write("high.csv", **columns)
+    said = {engine: heldout.evaluate(path, engine=engine).notes for engine in ("memory", "stream", "polars", "duckdb")}
+    area = heldout.evaluate(path)["roc_auc"].value
+    assert (
+        f"no score is below one half: as scores of the positive class their ROC area is {area:.3f}" in said["memory"][0]
+    )
+    said["batches"] = heldout.evaluate(heldout.Evidence().update(truth, called, score=columns["score"])).notes
+    for engine in ("stream", "polars", "duckdb", "batches"):
+        assert len(said[engine]) == 1
+        assert said[engine][0].startswith("no score is below one half: they were taken as scores of the positive class")
+
+
 def test_a_threshold_on_confidences_is_refused(write):
     columns, _ = pipeline()
     path = write("pipe.csv", **columns)

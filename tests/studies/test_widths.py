@@ -19,6 +19,7 @@ from heldout.evidence import Ranking
 from heldout.intervals.areas import delong_logit
 from heldout.intervals.calibration import recalibration_limits
 from heldout.intervals.losses import loss_limits
+from heldout.intervals.score_limits import f_score_limits
 from heldout.studies.assumptions import binormal_area_variance, model_probabilities, normal_logits
 from heldout.studies.sampling import Groups, likely_sizes, midpoints
 
@@ -76,6 +77,28 @@ def test_the_interval_of_f1_is_as_wide_as_planned(f1, recall, prevalence, width)
         for tp, fn, fp, tn in tables.tolist()
     ]
     assert np.mean(widths) == pytest.approx(width, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("beta", "value", "recall", "prevalence", "width"),
+    [(2, 0.8, 0.8, 0.2, 0.1), (2, 0.7, 0.9, 0.05, 0.2), (0.5, 0.7, 0.5, 0.1, 0.15), (10, 0.8, 0.8, 0.2, 0.1)],
+)
+def test_the_interval_of_other_f_scores_is_as_wide_as_planned(beta, value, recall, prevalence, width):
+    name = f"f_score(beta={beta})"
+    found = plan(name, value=value, recall=recall, prevalence=prevalence, width=width)
+    precision = value * recall / ((1 + beta**2) * recall - beta**2 * value)
+    assert plan(name, value=value, precision=precision, prevalence=prevalence, width=width).n == found.n
+    cells = prevalence * np.array([recall, 1 - recall, recall * (1 - precision) / precision])
+    tables = np.random.default_rng(0).multinomial(found.n, [*cells, 1 - cells.sum()], 500)
+    low, high = f_score_limits(tables[:, 0], tables[:, 2], tables[:, 1], beta)
+    assert np.mean(high - low) == pytest.approx(width, rel=0.02)
+
+
+def test_f_scores_near_f1_take_about_as_many_cases():
+    given = {"value": 0.8, "recall": 0.8, "prevalence": 0.2}
+    for more in ({"width": 0.1}, {"width": 0.1, "group_size": 5, "icc": 0.2}, {"against": 0.75, "paired": False}):
+        assert plan("f_score(beta=1.001)", **given, **more).n == pytest.approx(plan("f1", **given, **more).n, rel=0.02)
+    assert plan("f_score(beta=1.001) >= 0.7", **given).n == pytest.approx(plan("f1 >= 0.7", **given).n, rel=0.1)
 
 
 def ranking(positives, negatives):

@@ -170,8 +170,11 @@ def test_a_measure_may_have_parameters(run):
     status, found, _ = run("plan", "f_score(beta=1)", *more)
     assert status == 0
     assert "734 cases (147 positives)" in found
-    status, found, said = run("plan", "f_score(beta=2)", *more)
+    status, found, _ = run("plan", "f_score(beta=2)", *more)
+    assert status == 0
+    assert "916 cases (183 positives)" in found
+    status, found, said = run("plan", "mcc", *more)
     assert (status, found) == (2, "")
-    assert said.startswith("There is no plan for f2. There are plans for accuracy, ")
+    assert said.startswith("There is no plan for matthews. There are plans for accuracy, ")
     status, found, _ = run("plan", "f_score(beta=1) >= 0.7", *more[:-2])
     assert status == 0

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import heldout
-from heldout.errors import ValuesError
+from heldout.errors import OptionError, ValuesError
 
 ROOT = Path(__file__).parents[2]
 ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
@@ -164,3 +164,31 @@ def test_logits_that_do_not_fit_are_refused():
         heldout.compute_metrics((np.zeros((4, 2)), np.zeros(3)))
     with pytest.raises(ValuesError, match="1 names of classes and 2 logits"):
         heldout.compute_metrics((np.zeros((4, 2)), np.zeros(4)), labels=["a"])
+
+
+def test_classes_that_were_chosen_already_are_no_logits():
+    """preprocess_logits_for_metrics often gives the class with the highest logit."""
+    truth, called = np.array([[0, 1, 2], [2, 1, -100]]), np.array([[0, 1, 1], [2, 0, 9]])
+    found = heldout.compute_metrics((called, truth), measures=["accuracy", "recall[2]"])
+    expected = heldout.evaluate([0, 1, 2, 2, 1], [0, 1, 1, 2, 0], group=[0, 0, 0, 1, 1])
+    assert found == pytest.approx(expected.metrics(["accuracy", "recall[2]"]))
+    names = {"0": "a", "1": "b", "2": "c", "3": "d"}
+    assert heldout.compute_metrics((called[0], truth[0]), labels=names, measures=["recall[c]"])["recall_c"] == 0
+    with pytest.raises(OptionError, match="brier is a measure of scores"):
+        heldout.compute_metrics((called[0], truth[0]), measures=["brier"])
+
+
+@pytest.mark.parametrize("truth", [[0, -1, 1], [0, 2, 1], [0.5, 0, 1], [0, np.nan, 1], ["a", "b", "a"]])
+@pytest.mark.parametrize("given", [np.eye(3)[:, :2], np.array([0, 1, 1])])
+def test_labels_that_are_no_classes_of_the_model_are_refused(truth, given):
+    """A place before the first would be counted from the last, and a fraction cut off."""
+    with pytest.raises(ValuesError, match="The labels must be numbers of classes, 0 to 1, or -100"):
+        heldout.compute_metrics((given, np.array(truth)), labels=["no", "yes"])
+
+
+@pytest.mark.parametrize("given", [None, 7, {"predictions": 1}, np.zeros((3, 2)), (np.zeros((2, 2)), None)])
+def test_what_no_trainer_gives_is_refused(given):
+    with pytest.raises(OptionError, match=r"not what a trainer gives|gave no labels"):
+        heldout.compute_metrics(given)
+    with pytest.raises(ValuesError, match="The logits of 1 case are not finite; the first is case 2"):
+        heldout.compute_metrics(([[0.5, 0.5], [np.nan, 0]], [0, 1]))

@@ -182,6 +182,19 @@ def test_no_label_of_json_is_rounded_onto_another(run, tmp_path):
         text = "\n".join(lines) if name.endswith("l") else f"[{', '.join(lines)}]"
         (tmp_path / name).write_text(text)
         assert values(evaluated(run, tmp_path / name))["accuracy"] == 1
+        (tmp_path / name).write_text(text.replace(f": {LONG + 1},", f": {LONG + 1}.0,"))
+        assert values(evaluated(run, tmp_path / name))["accuracy"] == 1
+
+
+@pytest.mark.parametrize("kind", ["numeric", "integer"])
+@pytest.mark.parametrize("first", ["", "'1', 1\n", "{0 1, 1 1}\n"], ids=["plain", "quoted", "sparse"])
+def test_no_label_of_arff_is_rounded_onto_another(tmp_path, kind, first):
+    rows = f"1,1.0\n{LONG},{LONG}\n{LONG + 1},{LONG}\n"
+    head = f"@relation r\n@attribute truth {kind}\n@attribute predicted {kind}\n@data\n"
+    (tmp_path / "rows.arff").write_text(head + first + rows)
+    assert heldout.evaluate(tmp_path / "rows.arff").labels == (1, LONG, LONG + 1)
+    (tmp_path / "rows.arff").write_text(head + first + rows.replace(str(LONG + 1), str(2**70 + 1)))
+    assert set(heldout.evaluate(tmp_path / "rows.arff").labels) == {"1", str(LONG), str(2**70 + 1)}
 
 
 SURE: dict[str, Any] = {"truth": [1, 0, 1, 0, 1, 0, 1, 0], "predicted": [1, 0, 0, 0, 1, 0, 1, 1]}

@@ -96,6 +96,14 @@ def test_a_summary_that_is_nearly_full_stays_under_the_limit(run, workflow):
     assert "Cut here" in summary.read_text(encoding="utf-8")
 
 
+def test_a_summary_that_is_a_device_is_not_read(run, monkeypatch):
+    """It would never end, and take all memory there is."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/dev/full")
+    status, _, err = run("check", DIABETES, "--require", "accuracy >= 0.7", "--github")
+    assert status == 2
+    assert err.startswith("/dev/full cannot be written: No space left on device.")
+
+
 @pytest.mark.usefixtures("workflow")
 def test_more_annotations_than_are_shown_are_counted(run):
     many = [word for tenths in range(12) for word in ("--require", f"accuracy >= 0.9{tenths:02d}")]

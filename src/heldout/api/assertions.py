@@ -7,7 +7,7 @@ import numbers
 from typing import Any
 
 from heldout.errors import OptionError
-from heldout.gates.gate import Requirement, Undecided, assert_met
+from heldout.gates.gate import Requirement, Undecided, assert_met, check_undecided
 from heldout.gates.judging import judge_estimate
 from heldout.intervals.estimate import Estimate
 
@@ -35,7 +35,7 @@ def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = 
 
     """
     __tracebackhide__ = True
-    return assert_met(judge_estimate(_check_estimate(estimate), ">=", _check_number(bound), undecided))
+    return assert_met(judge_estimate(_check_estimate(estimate), ">=", _check_number(bound), check_undecided(undecided)))
 
 
 def assert_at_most(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
@@ -57,7 +57,7 @@ def assert_at_most(estimate: Estimate, bound: float, *, undecided: Undecided = "
 
     """
     __tracebackhide__ = True
-    return assert_met(judge_estimate(_check_estimate(estimate), "<=", _check_number(bound), undecided))
+    return assert_met(judge_estimate(_check_estimate(estimate), "<=", _check_number(bound), check_undecided(undecided)))
 
 
 def _check_estimate(given: Any) -> Estimate:

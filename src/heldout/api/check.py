@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
 from heldout.api.compare import compare
 from heldout.api.contestants import is_readable
 from heldout.api.evaluate import enter_evaluation, evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
-from heldout.arguments import closest, listing
+from heldout.arguments import listing
 from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.engines.engine_choice import known_evidence
@@ -23,7 +23,7 @@ from heldout.evidence import Confusion
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import inner_ending, load, utf8_text
 from heldout.findings.review import check_codes
-from heldout.gates.gate import Against, Baseline, Gate, Undecided
+from heldout.gates.gate import Against, Baseline, Gate, Undecided, check_undecided
 from heldout.gates.judging import judge_requirements, resolve_wanted
 from heldout.gates.requirements import (
     SliceTerm,
@@ -308,7 +308,7 @@ def check(
 
     """
     written, ignored = read_all(require), check_codes(ignore)
-    _check_undecided(undecided)
+    check_undecided(undecided)
     terms = [read_slice_term(one.name)[1] for one in written]
     refused = check_forbidden(forbid, ignored)
     if not written and not refused:
@@ -355,16 +355,6 @@ def check(
         "" if compared is None else compared.how,
         (*notes, *(() if compared is None else compared.notes)),
     )
-
-
-def _check_undecided(undecided: Any) -> None:
-    known = get_args(Undecided)
-    if undecided not in known:
-        near = closest(str(undecided), known)
-        raise OptionError(
-            f"undecided must be one of {listing(map(repr, known))}. Got {undecided!r}.",
-            hint=f"did you mean {near!r}?" if near else "leave it out: what is undecided fails.",
-        )
 
 
 def _check_baseline(wanted: Sequence[Written], baseline: Any) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from heldout.api.evaluate import evaluate
 from heldout.api.fitted_model import is_model, predict_cases
 from heldout.api.options import EvaluateArguments, defaults_of
-from heldout.arguments import Label
+from heldout.arguments import Label, check_whole
+from heldout.arrays import Floats
 from heldout.comparisons.split_results import SCORES_OF_TESTS, is_cross_validated, is_cross_validation
-from heldout.errors import OptionError
+from heldout.errors import OptionError, ValuesError
 from heldout.measures.catalogue import name_measures, read_quantity
 from heldout.measures.declare import Measure
 from heldout.results.evaluation import Evaluation
@@ -159,7 +160,7 @@ def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[s
     ----------
     results : dict, data frame or search
         `cv_results_` of a search, also as a data frame, or the search itself; what `cross_validate` gave, or a
-        dictionary of that by learner.
+        dictionary of that by learner. Of a search that halves, the candidates of its last round.
     top : int, optional
         Keep only so many candidates with the best mean, by the first scorer.
 
@@ -180,24 +181,52 @@ def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[s
     for name, values in columns.items():
         match = SPLIT_COLUMN.fullmatch(name)
         if match is not None:
-            splits.setdefault(match[2], {})[int(match[1])] = np.asarray(values, dtype=np.float64)
+            splits.setdefault(match[2], {})[int(match[1])] = _read_numbers(name, values)
     if not splits or "params" not in columns:
         raise OptionError(
             "These are no results of scikit-learn's searches: there is no params or split0_test_score.",
             hint="pass search.cv_results_, or what cross_validate returned.",
         )
-    names = _name_candidates(list(columns["params"]))
-    tables = {name: np.stack([of[split] for split in sorted(of)]) for name, of in splits.items()}
+    candidates = list(columns["params"])
+    _check_splits(splits, len(candidates))
+    # Searches that halve try the same candidate on more and more cases: those of the last round can be compared.
+    rounds = np.asarray(columns.get("iter", np.zeros(len(candidates))))
+    last = np.flatnonzero(rounds == rounds.max(initial=0))
+    names = _name_candidates([candidates[at] for at in last])
+    tables = {name: np.stack([of[split] for split in sorted(of)])[:, last] for name, of in splits.items()}
     order = range(len(names))
     if top is not None:
         means = next(iter(tables.values())).mean(axis=0)
         # Where a split failed there is no mean, and such a candidate is none of the best.
-        order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")[:top]  # type: ignore[assignment]
+        order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")[: check_whole("top", top, 1)]  # type: ignore[assignment]
     return {names[at]: {f"{SCORES_OF_TESTS}{name}": table[:, at] for name, table in tables.items()} for at in order}
 
 
-def _name_candidates(candidates: Sequence[Mapping[str, Any]]) -> list[str]:
+def _read_numbers(name: str, values: Any) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValuesError(f"{name} does not hold numbers.", hint="pass search.cv_results_ as it is.") from None
+
+
+def _check_splits(splits: Mapping[str, Mapping[int, Floats]], candidates: int) -> None:
+    """Refuse scorers with other splits than the first, splits that are not there, and other numbers of candidates."""
+    expected = range(max(split for of in splits.values() for split in of) + 1)
+    for name, of in splits.items():
+        for split in expected:
+            values = of.get(split)
+            if values is None or values.shape != (candidates,):
+                there = "is not there" if values is None else f"has {values.size} results of {candidates} candidates"
+                raise OptionError(
+                    f"split{split}_test_{name} {there}.", hint="pass search.cv_results_ whole, without leaving out any."
+                )
+
+
+def _name_candidates(candidates: Sequence[Any]) -> list[str]:
     """Each candidate by the parameters in which they differ; in words as short as tell them apart."""
+    if not all(isinstance(each, Mapping) for each in candidates):
+        # As a file has them, they are texts.
+        candidates = [{"": str(each)} for each in candidates]
     names = list(dict.fromkeys(name for each in candidates for name in each))
     texts = {name: [str(each[name]) if name in each else "" for each in candidates] for name in names}
     differing = [name for name in names if len(set(texts[name])) > 1] or names
@@ -205,7 +234,8 @@ def _name_candidates(candidates: Sequence[Mapping[str, Any]]) -> list[str]:
     bare = [name.rpartition("__")[2] for name in differing]
     shown = dict(zip(differing, bare if len(set(bare)) == len(bare) else differing, strict=True))
     written = [
-        ", ".join(f"{shown[name]}={texts[name][at]}" for name in differing if name in each) or f"candidate {at + 1}"
+        ", ".join(f"{shown[name]}={texts[name][at]}".removeprefix("=") for name in differing if name in each)
+        or f"candidate {at + 1}"
         for at, each in enumerate(candidates)
     ]
     # Two candidates may be the same, or read alike.

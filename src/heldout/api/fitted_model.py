@@ -9,6 +9,7 @@ import numpy as np
 from heldout.errors import HeldoutError, LearnerError, OptionError, first_line
 from heldout.evidence import Label, join_labels
 from heldout.predictions.label_encoding import as_label, encode
+from heldout.predictions.positive_class import fitted
 from heldout.resampling.split_task import Classes, capture_warnings, predict_scores
 
 GIVE_ALL = "pass the model, its features and the true classes: evaluate(model, X, y)."
@@ -60,7 +61,8 @@ def predict_cases(
 
 def _find_labels(own: Any, truth: Any, asked: Any) -> tuple[Label, ...]:
     """The classes of the model, and those that only the truth has; in the order that was asked for."""
-    known = join_labels([as_label(label, "classes_") for label in own.tolist()], encode(truth, "truth").met())
+    classes = [as_label(label, "classes_") for label in own.tolist()]
+    known = join_labels(classes, fitted(encode(truth, "truth").met(), classes))
     return known if asked is None or set(asked) != set(known) else tuple(asked)
 
 
@@ -71,5 +73,6 @@ def _find_scores(model: Any, X: Any, n: int, labels: tuple[Label, ...], own: Any
     rank = np.full(len(labels), -1, dtype=np.int64)
     rank[places] = np.arange(len(places))
     scores, _ = predict_scores(model, X, n, Classes(labels, own, places, rank), places)
-    # Decision values of two classes come as one column, which speaks for the second.
-    return np.column_stack([-scores, scores]) if scores is not None and scores.ndim == 1 else scores
+    # Decision values of two classes come as one column, which speaks for the second. Two columns count by their
+    # difference, which is to be the decision value: a threshold is about that.
+    return np.column_stack([-scores / 2, scores / 2]) if scores is not None and scores.ndim == 1 else scores

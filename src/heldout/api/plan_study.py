@@ -376,14 +376,16 @@ def _check_claim(claimed: Claimed, value: float, options: dict[str, Any], pilot:
 
 
 def _method(bound: Bound, given: Assumptions) -> str:
-    if bound.name in SHARES:
-        return "logit, standard error over groups" if given.groups is not None else "wilson"
+    if bound.name in SHARES or bound.measure.name == "f_score":
+        plain = "wilson" if bound.name in SHARES else "score"
+        return plain if given.groups is None else "logit, standard error over groups"
     return bound.measure.intervals[0]
 
 
 def _gate_method(bound: Bound, given: Assumptions) -> str:
     """The method of the limits by which a gate decides."""
-    return "clopper-pearson" if bound.name in SHARES and given.groups is None else _method(bound, given)
+    usual = _method(bound, given)
+    return {"wilson": "clopper-pearson", "score": "guarded-dirichlet"}.get(usual, usual)
 
 
 def _assumed(options: dict[str, Any], given: Assumptions, *, powered: bool) -> dict[str, float]:

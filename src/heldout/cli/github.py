@@ -63,7 +63,8 @@ def _append(variable: str, text: str) -> None:
     """Add to a file of the step; of a summary as much as still fits."""
     path = Path(os.environ[variable])
     try:
-        held = path.read_bytes() if path.exists() else b""
+        # A device may never end.
+        held = path.read_bytes() if path.is_file() else b""
         kept = cut_markdown(text, SUMMARY - len(held)) if variable == SUMMARY_FILE else text
         write_whole(path, held + as_bytes(kept))
     except OSError as error:

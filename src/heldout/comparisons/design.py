@@ -58,7 +58,7 @@ from heldout.intervals.case_bootstrap import CaseValues
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.multiclass_areas import area_influence
 from heldout.measures.catalogue import find, headline, is_imbalanced, read_quantity
-from heldout.measures.quantity import Quantity
+from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import average_precision
 from heldout.measures.tables import accuracy
 from heldout.predictions.alignment import Paired
@@ -256,13 +256,21 @@ class PairingDesign(ABC):
             elif measure.scope == "table":
                 names += [bound.name] if measure.kind != "cost" or first.costs is not None else []
             elif measure.scope == "cases":
-                names += [bound.name] if self.has_rows and ("score" not in measure.cells or self.scored) else []
+                usable = self.has_rows and ("score" not in measure.cells or self.scored)
+                names += [bound.name] if usable and self._runs(bound) else []
             elif one_score and (likely or measure.scope == "ranking"):
                 names.append(bound.name)
         if not self._has_rare_positives(first):
             return names
         leading = [average_precision.name] if one_score and self.compares_precision else []
         return [*leading, *(name for name in names if name != accuracy.name), accuracy.name]
+
+    def _runs(self, bound: Bound) -> bool:
+        """Whether a function that nobody named has a value for each of them: it may be for other data."""
+        try:
+            return all(not math.isnan(own.case_estimator.value(Quantity(bound))) for own in self.evaluations)
+        except OptionError:
+            return False
 
     @property
     def compares_precision(self) -> bool:

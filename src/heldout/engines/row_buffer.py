@@ -21,7 +21,7 @@ from heldout.evidence.counted import Counted, added_gaps, join_notes
 from heldout.evidence.partitions import is_value, join_slices
 from heldout.evidence.probabilities import check_alike
 from heldout.evidence.probabilities import joined as joined_reasons
-from heldout.predictions.case_values import Scores
+from heldout.predictions.case_values import ROUNDED, TAKEN_AS_SCORES, Confidences, Scores, refuse_confidences
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.number_bins import FEW_NUMBERS
 from heldout.predictions.positive_class import quoted
@@ -155,6 +155,8 @@ def _concatenated_slices(columns: Sequence[SliceColumn]) -> SliceColumn:
 ROWS_AT_ONCE = 1 << 18
 # Fewer where there is a score for each of many classes: of so many scores.
 SCORES_AT_ONCE = 1 << 24
+# So many rows are looked at to tell scores of the positive class from confidences in the predictions.
+LOOKED_AT = 1 << 16
 # Of so many slice columns or fewer, the combinations of each two are counted as well.
 PAIRED_COLUMNS = 8
 NO_IDS = "every row was taken as a case of its own: ids are not kept from batch to batch"
@@ -166,7 +168,8 @@ class BufferedCounts:
     """What was counted (`total`), rows that wait to be, and numbers of those that were left out.
 
     `shape` says what every batch holds, and `sliced` which slices were met in each column. Without scores nothing is
-    counted by the positive class, so `total` has none: it is chosen when all classes are known.
+    counted by the positive class, so `total` has none: it is chosen when all classes are known. `looked` holds scores
+    that may be confidences in the predictions, and whether the positive class was predicted.
     """
 
     total: Counted | None = None
@@ -180,6 +183,7 @@ class BufferedCounts:
     declared: bool = False
     shape: dict[str, bool] = field(default_factory=dict)
     sliced: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    looked: list[tuple[NDArray[Any], NDArray[np.bool_]]] = field(default_factory=list)
 
     @classmethod
     def of(cls, counted: Counted) -> BufferedCounts:
@@ -242,7 +246,31 @@ class BufferedCounts:
             self._count(self.waiting)
             self.waiting, self.waiting_rows = [], 0
 
+    def _look(self, part: Predictions) -> None:
+        """Keep the scores of the first rows, where they may be confidences in the predictions."""
+        room = LOOKED_AT - sum(len(values) for values, _ in self.looked)
+        if part.scores is None or not part.scores.unsure or room <= 0:
+            return
+        codes = part.predicted.codes[:room].astype(np.int64) - part.predicted.offset
+        called = part.predicted_place[codes] == part.labels.index(require(part.positive, "scores of two classes"))
+        self.looked.append((part.scores.values[:room].copy(), called))
+
+    def _judge_scores(self, total: Counted) -> tuple[str, ...]:
+        """Refuse scores of the predicted class, whichever it is; what is said where they may be such."""
+        if not self.looked or total.scores is None or total.scores.bins[0].least < 0.5 - ROUNDED:
+            return ()
+        values, called = (np.concatenate(columns) for columns in zip(*self.looked, strict=True))
+        if Confidences.of(values, called) is not None:
+            raise refuse_confidences()
+        return (
+            (TAKEN_AS_SCORES,)
+            if called.any() and not called.all() and total.scores.bins[0].greatest <= 1 + ROUNDED
+            else ()
+        )
+
     def _count(self, parts: Sequence[Predictions]) -> None:
+        for part in parts:
+            self._look(part)
         predictions = replace(joined(parts), keep_labels=self.declared)
         paired = 2 <= len(predictions.slices) <= PAIRED_COLUMNS
         counted = counted_of(predictions, rows=0, lost=0, missing={}, pairs=paired)
@@ -263,7 +291,7 @@ class BufferedCounts:
             lost=total.lost + self.lost,
             missing=added_gaps(total.missing, self.gaps),
             declared=total.declared or self.declared,
-            notes=join_notes(*total.notes, *self.notes),
+            notes=join_notes(*total.notes, *self.notes, *self._judge_scores(total)),
             joined_types=tuple(dict.fromkeys([*total.joined_types, *self.joined_types])),
         )
 

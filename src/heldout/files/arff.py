@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heldout.arguments import listing, suggest
 from heldout.errors import FileError
-from heldout.files.column_types import no_rows, refuse_duplicates, wanted_names
+from heldout.files.column_types import EXACT, keep_whole, no_rows, refuse_duplicates, wanted_names
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, utf8_text
 
@@ -301,11 +301,22 @@ def convert(
             at = next(row for row, token in enumerate(columns[index]) if token in unfit)
             faults.append((at, index))
         else:
-            series.append(as_series(attribute, [meanings[token] for token in columns[index]]))
+            column = as_series(attribute, [meanings[token] for token in columns[index]])
+            if column.dtype.is_float() and (column.abs() >= EXACT).any():
+                column = keep_whole(_digits(columns[index]), column)
+            series.append(column)
     if faults:
         row, index = min(faults)
         raise _misfit(header.attributes[index], columns[index][row] or "", f"{file}, line {lines[row]}")
     return series
+
+
+def _digits(column: Sequence[str | None]) -> pl.Series:
+    """The numbers of a column as they are written; a sparse row leaves out zeros."""
+    import polars as pl
+
+    digits = ["0" if token is None else unquoted(token).strip() for token in column]
+    return pl.Series([None if written == "?" else written for written in digits], dtype=pl.String)
 
 
 def as_series(attribute: Attribute, values: Sequence[Any]) -> pl.Series:
@@ -329,7 +340,7 @@ def whole_if_possible(numbers: pl.Series) -> pl.Series:
     """Make a column Int64 when all of its numbers are whole and exact."""
     import polars as pl
 
-    exact = (numbers == numbers.round()) & (numbers.abs() <= 2**53)
+    exact = (numbers == numbers.round()) & (numbers.abs() < EXACT)
     return numbers.cast(pl.Int64) if exact.all() else numbers
 
 
@@ -593,7 +604,8 @@ def _typed(text: pl.Series, attribute: Attribute) -> pl.Series | None:
     if attribute.kind == "date":
         return None
     numbers = text.cast(pl.Float64)
-    return numbers if attribute.kind == "numeric" else whole_if_possible(numbers)
+    numbers = numbers if attribute.kind == "numeric" else whole_if_possible(numbers)
+    return keep_whole(text, numbers) if numbers.dtype.is_float() else numbers
 
 
 def _is_arff(head: bytes) -> bool:

@@ -112,6 +112,22 @@ def _rounds_whole(text: pl.Series, real: pl.Series) -> bool:
     return bool(len(beyond)) and bool(beyond.str.contains(r"^[+-]?[0-9]+(\.0*)?$").any())
 
 
+def keep_whole(text: pl.Series, real: pl.Series) -> pl.Series:
+    """The numbers of a text column as floats, unless these would round a whole number onto another: then as they are.
+
+    >>> import polars as pl
+    >>> text = pl.Series(["9007199254740993", "1"])
+    >>> keep_whole(text, text.cast(pl.Float64)).to_list()
+    [9007199254740993, 1]
+    """
+    import polars as pl
+
+    if not _rounds_whole(text, real):
+        return real
+    whole = text.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
+    return (whole if whole.null_count() == text.null_count() else text).alias(real.name)
+
+
 def is_whole_valued(real: pl.Series) -> bool:
     """Whether no number has a fraction; the first few tell it of most columns."""
     head = real.head(_HEAD)

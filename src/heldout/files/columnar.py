@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -406,6 +407,11 @@ def _scan_one(source: str | Path | io.BytesIO) -> pl.LazyFrame:
     if head.startswith(OLD_MAGIC):
         # Polars would say that the footer is not right.
         raise OSError("it is Feather of version 1, which was given up in 2020")
+    names = _arrow_names(source, is_stream=head.startswith(STREAM_MAGIC))
+    if len(set(names)) < len(names):
+        # Polars takes the two for one and panics when it reads any column; of Parquet it says this itself.
+        twice = next(name for name in names if names.count(name) > 1)
+        raise OSError(f"column with name '{twice}' has more than one occurrence")
     if not head.startswith(STREAM_MAGIC):
         return pl.scan_ipc(source, glob=False, hive_partitioning=False)
     if end != END_OF_STREAM:
@@ -441,6 +447,42 @@ def _ends(source: str | Path | io.BytesIO) -> tuple[bytes, bytes]:
         head = file.read(8)
         file.seek(-min(8, file.seek(0, os.SEEK_END)), os.SEEK_END)
         return head, file.read()
+
+
+# The longest schema that is looked at for names that stand twice: far more than a hundred thousand columns.
+LONGEST_SCHEMA = 1 << 26
+
+
+def _arrow_names(source: str | Path | io.BytesIO, *, is_stream: bool) -> list[str]:
+    """The names of the columns as the schema has them, none where it is not one: its reader will say what is wrong.
+
+    The schema is the first message, a flatbuffer: a table begins with the distance back to a list of where its fields
+    are, counted from the table; a text, a list and another table are found by their distance from the field.
+    """
+    with _reopened(source) if isinstance(source, io.BytesIO) else open(source, "rb") as file:  # noqa: PTH123
+        file.seek(0 if is_stream else len(END_OF_STREAM))
+        mark, size = struct.unpack("<4si", file.read(8).ljust(8, b"\0"))
+        data = file.read(size) if mark == STREAM_MAGIC and 0 < size <= LONGEST_SCHEMA else b""
+
+    def follow(at: int) -> int:
+        return at + int(struct.unpack_from("<I", data, at)[0])
+
+    def find_field(table: int, number: int) -> int:
+        fields = table - int(struct.unpack_from("<i", data, table)[0])
+        there = 4 + 2 * number < int(struct.unpack_from("<H", data, fields)[0])
+        place = int(struct.unpack_from("<H", data, fields + 4 + 2 * number)[0]) if there else 0
+        if not place:
+            raise struct.error("the field is left out")
+        return table + place
+
+    try:
+        schema = follow(find_field(follow(0), 2))
+        columns = follow(find_field(schema, 1))
+        (many,) = struct.unpack_from("<I", data, columns)
+        texts = [follow(find_field(follow(columns + 4 + 4 * at), 0)) for at in range(min(many, len(data) // 4))]
+        return [data[at + 4 : at + 4 + struct.unpack_from("<I", data, at)[0]].decode("utf-8") for at in texts]
+    except (struct.error, UnicodeDecodeError):
+        return []
 
 
 ARROW = ColumnarTables(

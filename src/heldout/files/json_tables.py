@@ -27,6 +27,9 @@ ONE_TYPE = "write all values of the column as text, or all as numbers."
 # Polars reads one half of a surrogate pair alone as a zero character, which would merge different texts.
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
+# A whole number that may lie beyond 2**53, written with a point.
+_LONG_WHOLE = re.compile(rb"[0-9]{16}\.0+(?![0-9])")
+
 
 def read_json_lines(content: Content, columns: Sequence[str] | None = None) -> pl.DataFrame:
     """Read one object per line; a key that a line lacks is a missing value there.
@@ -114,7 +117,9 @@ def _object(line: bytes, number: int, file: str) -> dict[str, Any]:
 def parse_json(text: bytes, where: str, hint: str) -> Any:
     """The value that a text holds, or the error that says where it is none."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys)
+        # Asked for each number, it takes time, and hardly any file holds such numbers.
+        parse = _whole_or_float if _LONG_WHOLE.search(text) else None
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_float=parse)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
         raise FileError(f"{where} is not JSON: {error.msg} at {line}character {error.colno}.", hint=hint) from None
@@ -134,6 +139,12 @@ def parse_json(text: bytes, where: str, hint: str) -> Any:
             hint="write both halves of the pair, or the character itself in UTF-8.",
         )
     return value
+
+
+def _whole_or_float(text: str) -> float:
+    """The number, also where it is a whole one that a float would round: 9007199254740993.0."""
+    whole, _, rest = text.partition(".")
+    return float(text) if rest.strip("0") or not rest else int(whole)
 
 
 class _RepeatedKeyError(ValueError):

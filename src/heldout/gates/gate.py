@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from heldout.announcements import announce
+from heldout.arguments import closest, listing
 from heldout.atomic_write import write_whole
 from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.comparison import Alike
-from heldout.errors import GateError
+from heldout.errors import GateError, OptionError
 from heldout.evidence import Label
 from heldout.intervals.estimate import Estimate
 from heldout.result import Result, bound_late
@@ -23,6 +24,18 @@ from heldout.thresholds.requirement import Written
 Outcome: TypeAlias = Literal["passed", "failed", "undecided"]
 Kind: TypeAlias = Literal["value", "baseline", "finding"]
 Undecided: TypeAlias = Literal["fail", "warn", "pass"]
+
+
+def check_undecided(undecided: Any) -> Undecided:
+    """What becomes of what is undecided, refused where it is no word for that: a slip would let everything through."""
+    known = get_args(Undecided)
+    if undecided not in known:
+        near = closest(str(undecided), known)
+        raise OptionError(
+            f"undecided must be one of {listing(map(repr, known))}. Got {undecided!r}.",
+            hint=f"did you mean {near!r}?" if near else "leave it out: what is undecided fails.",
+        )
+    return undecided  # type: ignore[no-any-return]
 
 
 def decide(written: Written, value: float, low: float, high: float) -> Outcome:

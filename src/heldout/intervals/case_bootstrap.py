@@ -30,13 +30,17 @@ LEAST_DRAWS = 20
 
 @dataclass(frozen=True, eq=False)
 class CaseValues:
-    """What functions of the cases take: the true classes, the predicted ones or scores, weights and groups."""
+    """What functions of the cases take: the true classes, the predicted ones or scores, weights and groups.
+
+    Of two classes, `positive` is the one that scores are of.
+    """
 
     truth: NDArray[Any]
     predicted: NDArray[Any]
     score: NDArray[Any] | None = None
     weight: Floats | None = None
     group: Codes | None = None
+    positive: Label | None = None
 
     @classmethod
     def of(cls, predictions: Predictions) -> CaseValues:
@@ -52,6 +56,7 @@ class CaseValues:
             None if scores is None else np.asarray(scores.values),
             predictions.weight,
             None if group is None else group.codes.astype(np.int64) - group.offset,
+            predictions.positive if len(predictions.labels) == 2 else None,
         )
 
     def value(self, bound: Bound, rows: Any = slice(None)) -> float:
@@ -63,9 +68,12 @@ class CaseValues:
                 f"{bound.name} is a function of scores, and none were given.",
                 hint="pass score= (--score COLUMN), one score per case or one per class.",
             )
-        columns = [given[role][rows] for role in bound.measure.cells]  # type: ignore[index]
+        # A copy each time: a function may write into what it is given.
+        columns = [np.array(given[role][rows]) for role in bound.measure.cells]  # type: ignore[index]
         weight = None if self.weight is None else self.weight[rows]
-        top, _ = bound.measure.function(*columns, **bound.parameters, **({} if weight is None else {"weight": weight}))
+        known = {"weight": weight, "positive": self.positive}
+        given_too = {name: value for name, value in known.items() if value is not None}
+        top, _ = bound.measure.function(*columns, **bound.parameters, **given_too)
         value = float(top)
         return value if math.isfinite(value) else math.nan
 
@@ -202,7 +210,17 @@ class CaseEstimator:
             return []
         has = {"truth", "predicted", *(() if self.predictions.scores is None else ("score",))}
         own = [m.name for m in CATALOGUE.values() if m.scope == "cases" and set(m.cells) <= has]
-        return [self.ask(Quantity(find(name))) for name in own]
+        return [self._ask_unnamed(Quantity(find(name))) for name in own]
+
+    def _ask_unnamed(self, quantity: Quantity) -> Estimate:
+        """One estimate that nobody asked for by its name: where the function fails on these cases, that is said."""
+        try:
+            return self.ask(quantity)
+        except OptionError as error:
+            return Estimate(
+                quantity.bound.name, None, None, math.nan, math.nan, math.nan, self.level, "none",
+                len(self.values.truth), error.what[:1].lower() + error.what[1:].rstrip("."), "",
+            )  # fmt: skip
 
 
 def _places(codes: Any, place: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -270,9 +270,19 @@ def name_measures(given: Any) -> Any:
     (['recall', 'macro f1'], None)
     """
     if isinstance(given, Measure):
-        return given.name
+        return _name_declared(given)
     several = isinstance(given, Iterable) and not isinstance(given, str)
-    return [one.name if isinstance(one, Measure) else one for one in given] if several else given
+    return [_name_declared(one) if isinstance(one, Measure) else one for one in given] if several else given
+
+
+def _name_declared(measure: Measure) -> str:
+    """The name of a measure, refused where another one has it by now: that would be shown for both."""
+    if measure.own and CATALOGUE.get(measure.name, measure) != measure:
+        raise OptionError(
+            f"The measure {measure.name!r} was declared anew after this one.",
+            hint="give each its own name: heldout.metric(function, name='mine').",
+        )
+    return measure.name
 
 
 def _read_parameters(text: str, inside: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -317,32 +318,57 @@ class OwnFunction:
     name: str
     weighted_by: str
 
-    def __call__(self, *values: Any, weight: Any = None) -> tuple[Any, Any]:
-        """The value for these cases, and 1 as its denominator."""
+    def __call__(self, *values: Any, weight: Any = None, positive: Any = None) -> tuple[Any, Any]:
+        """The value for these cases, and 1 as its denominator; of two classes one is `positive`."""
         if weight is not None and not self.weighted_by:
             raise OptionError(
                 f"The cases have weights, and {self.name} takes none.",
                 hint="give it an argument sample_weight, or leave out weight.",
             )
+        more = {} if weight is None else {self.weighted_by: weight}
+        if positive is not None:
+            values, more = self._say_positive(values, more, positive)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                result = self.function(*values, **({} if weight is None else {self.weighted_by: weight}))
+                result = self.function(*values, **more)
         except HeldoutError:
             raise
         except Exception as error:
             hint = "it is called with two arrays: the true classes, then the predicted ones or the scores."
             raise _failed(self.name, error, hint) from error
-        return float(_as_pair(np.asarray(result)[()], self.name)[0]), 1.0
+        value = np.asarray(result)
+        if value.size != 1 or value.dtype.kind == "c":
+            raise _no_number(self.name, result)
+        return float(_as_pair(value.reshape(-1)[0], self.name)[0]), 1.0
+
+    def _say_positive(self, values: Any, more: dict[str, Any], positive: Any) -> tuple[Any, dict[str, Any]]:
+        """The same with the positive class in scikit-learn's words, which otherwise takes the last one for it.
+
+        By its argument pos_label, unless that was settled before; or, of scores, by 0 and 1 for the classes.
+        """
+        function = self.function.func if isinstance(self.function, partial) else self.function
+        settled = self.function.keywords if isinstance(self.function, partial) else {}
+        if _takes(function, "pos_label"):
+            return values, {"pos_label": positive, **settled, **more}
+        of_scikit_learn = str(getattr(function, "__module__", "")).partition(".")[0] == "sklearn"
+        truth, other = values
+        if of_scikit_learn and other.ndim == 1 and other.dtype.kind == "f":
+            return ((truth == positive).astype(np.int64), other), more
+        return values, more
+
+
+def _no_number(name: str, result: Any) -> OptionError:
+    return OptionError(
+        f"The measure {name} returned {str(result)[:60]!r} ({type(result).__name__}), and no number.",
+        hint="return a number, or a numerator and a denominator.",
+    )
 
 
 def _as_pair(result: Any, name: str) -> tuple[Any, Any]:
     pair: tuple[Any, ...] = result if isinstance(result, tuple) else (result, 1.0)
     if len(pair) != 2 or any(not _is_number(part) for part in pair):
-        raise OptionError(
-            f"The measure {name} returned {str(result)[:60]!r} ({type(result).__name__}), and no number.",
-            hint="return a number, or a numerator and a denominator.",
-        )
+        raise _no_number(name, result)
     if isinstance(result, tuple) or hasattr(result, "expression"):
         return pair[0], pair[1]
     values = np.asarray(result)
@@ -372,7 +398,12 @@ def _try_out(formula: Callable[..., Any], name: str, cells: tuple[str, ...], par
         raise OptionError(f"The formula of {name} cannot be run on arrays: {reason}.", hint=ARITHMETIC) from error
     if not all(np.allclose(part, [one[at] for one in alone], equal_nan=True) for at, part in enumerate(together)):
         raise OptionError(f"The formula of {name} gives other values for arrays than for numbers.", hint=ARITHMETIC)
-    top, bottom = (np.broadcast_to(np.real(part), 4) for part in run(np.eye(4)))
+    try:
+        top, bottom = (np.broadcast_to(part, 4) for part in run(np.eye(4)))
+    except ValueError:
+        top = bottom = np.array(1j)
+    if np.iscomplexobj(top) or np.iscomplexobj(bottom):
+        raise OptionError(f"The formula of {name} does not give one number for each table.", hint=ARITHMETIC)
     linear = all(np.allclose(part, corners @ weights) for part, weights in zip(together, (top, bottom), strict=True))
     parts = (set(top.tolist()) | set(bottom.tolist())) <= {0.0, 1.0}
     return bool(linear and parts and (top <= bottom).all() and bottom.any())
@@ -400,6 +431,13 @@ def _read_signature(function: Callable[..., Any], name: str, needs: Needs | None
     except (TypeError, ValueError):
         return "predicted"
     return "score" if len(names) > 1 and names[1].casefold() in SCORES else "predicted"
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _find_weights(function: Callable[..., Any]) -> str:

@@ -173,14 +173,27 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
 NOISE = 1e-6
 
 
-def refuse_confidences(column: Any) -> ValuesError:
-    """The error of confidences in predictions where rows are counted and not kept, so that they cannot be turned."""
+def refuse_confidences(column: Any = None) -> ValuesError:
+    """The error of confidences in predictions where rows are counted and not kept, so that they cannot be turned.
+
+    Without the name of a `column`, they came in batches.
+    """
+    where = "" if column is None else f" in {str(column)!r}"
+    turned = "all cases at once (evaluate)" if column is None else "in memory (--engine memory)"
     return ValuesError(
-        f"The scores in {str(column)!r} are the confidence in the predicted class: none is below one half, whichever "
-        "class was predicted.",
-        hint="give the score of the positive class, 1 − score where the other was predicted; in memory "
-        "(--engine memory) they are turned.",
+        f"The scores{where} are the confidence in the predicted class: none is below one half, whichever class was "
+        "predicted.",
+        hint=f"give the score of the positive class, 1 − score where the other was predicted; {turned} they are "
+        "turned.",
     )
+
+
+# What is said of scores of which none is below one half, and where rows are counted and not kept, all that is said.
+NONE_BELOW_HALF = "no score is below one half: "
+TAKEN_AS_SCORES = (
+    f"{NONE_BELOW_HALF}they were taken as scores of the positive class, and not as a confidence in the prediction, "
+    "whichever it is"
+)
 
 
 class NoThresholdError(OptionError):
@@ -280,13 +293,15 @@ class Scores:
     """Scores that fit the labels: `values` (n,) for the positive class, or (n, k) in the order of the labels.
 
     `unfit` says why the values are no probabilities, and is None where they are. `turned` is set where confidences in
-    the answers were given, and were turned into scores of the positive class. `notes` say what was done to them.
+    the answers were given, and were turned into scores of the positive class. `unsure` is set of a batch of one column
+    of scores that may be such, which only all batches can tell. `notes` say what was done to them.
     """
 
     values: NDArray[Any]
     unfit: Unfit | None = None
     turned: Confidences | None = None
     notes: tuple[str, ...] = ()
+    unsure: bool = False
 
     @property
     def is_probability(self) -> bool:

@@ -20,6 +20,7 @@ from heldout.evidence.counted import weightless_note
 from heldout.evidence.labels import places
 from heldout.evidence.probabilities import Unfit
 from heldout.predictions.case_values import (
+    NONE_BELOW_HALF,
     Confidences,
     RawScores,
     Scores,
@@ -237,6 +238,8 @@ def assemble(
         elif whole:
             scores, note = _turned(scores, raw, columns, names, kept)
             notes = [*notes, note] if note else notes
+        else:
+            scores = replace(scores, unsure=_may_be_confidences(scores, raw, names, kept))
     if own:
         columns, scores = _owned(columns, scores, score)
     return Predictions(
@@ -323,8 +326,7 @@ def _turned(
 
     With a note that says so; or, where they need not be such, what their area would be if they were.
     """
-    named = bool(raw.names) and class_of(raw.names[0], names) is not None
-    if scores.per_class or raw.values.ndim == 2 or named or len(names) != 2 or positive is None:
+    if not _may_be_confidences(scores, raw, names, positive):
         return scores, ""
     whole = whole_of(float(scores.values.min()), float(scores.values.max())) if len(scores.values) else None
     if whole is None:
@@ -340,6 +342,12 @@ def _turned(
     return replace(scores, values=turned, turned=seen, unfit=unfit), seen.note
 
 
+def _may_be_confidences(scores: Scores, raw: RawScores, names: tuple[Label, ...], positive: Label | None) -> bool:
+    """Whether there is one column of scores of two classes, under no class's name."""
+    named = bool(raw.names) and class_of(raw.names[0], names) is not None
+    return not (scores.per_class or raw.values.ndim == 2 or named or len(names) != 2 or positive is None)
+
+
 def _holds(column: Coded, label: Label | None) -> NDArray[np.bool_]:
     """Which rows hold a label."""
     return np.asarray(
@@ -352,8 +360,8 @@ def _as_confidences(area: float, turned: float) -> str:
     if not abs(area - turned) > 1e-12:
         return ""
     return (
-        f"no score is below one half: as scores of the positive class their ROC area is {area:.3f}, as a confidence in "
-        f"the prediction, whichever it is, {turned:.3f}"
+        f"{NONE_BELOW_HALF}as scores of the positive class their ROC area is {area:.3f}, as a confidence in the "
+        f"prediction, whichever it is, {turned:.3f}"
     )
 
 

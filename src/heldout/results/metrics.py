@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from heldout.errors import OptionError
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import headline_quantities
 from heldout.result import json_safe
@@ -52,6 +53,8 @@ def choose_estimates(evaluation: Evaluation, measures: str | Iterable[str] | Non
     """The estimates that a tracker is given: those named, all, or the first ones and those of each class."""
     if measures == "all" or (measures is None and evaluation.asked):
         return list(evaluation.estimates)
+    if measures is not None and not isinstance(measures, str | Iterable):
+        raise OptionError(f"Measures are named by texts. Got {measures!r}.", hint="for example ['recall', 'macro f1'].")
     if measures is not None:
         return [evaluation[name] for name in ([measures] if isinstance(measures, str) else measures)]
     wanted = {quantity.key for quantity in headline_quantities("page", evaluation.positive)}

@@ -207,12 +207,34 @@ def _count_either(given: Assumptions, jaccard: float) -> float:
         # The harmonic mean and one of the two give the other.
         recall = f1 * given.precision / (2 * given.precision - f1) if 2 * given.precision > f1 else math.inf
     if recall is None:
-        raise OptionError(
-            "Neither the recall nor the precision is given, and how many cases count depends on them.",
-            hint="give recall= or precision= (--recall, --precision); where they are alike, both are the F1.",
-        )
+        raise _neither_given("F1")
     either = prevalence * recall / jaccard
     return _check_possible(either, either >= prevalence and 0 < recall <= 1, prevalence, recall)
+
+
+def _f_cells(beta: float, value: float, given: Assumptions) -> tuple[float, float, float]:
+    """The shares of true positives, false negatives and false positives where F-beta has this value."""
+    prevalence = given.need("prevalence", "this measure rests on what is positive or called so")
+    weight, recall = beta * beta, given.recall
+    if recall is None and given.precision is not None:
+        # F and one of the two give the other: F = (1 + β²) P R / (β² P + R).
+        rest = (1 + weight) * given.precision - value
+        recall = weight * value * given.precision / rest if rest > 0 else math.inf
+    if recall is None:
+        raise _neither_given("F score")
+    rest = (1 + weight) * recall - weight * value
+    precision = value * recall / rest if rest > 0 else math.inf
+    possible = 0 < recall <= 1 and 0 < precision <= 1
+    wrong = prevalence * recall * (1 - precision) / precision if possible else math.inf
+    _check_possible(prevalence, possible and wrong <= 1 - prevalence, prevalence, recall)
+    return prevalence * recall, prevalence * (1 - recall), wrong
+
+
+def _neither_given(name: str) -> OptionError:
+    return OptionError(
+        "Neither the recall nor the precision is given, and how many cases count depends on them.",
+        hint=f"give recall= or precision= (--recall, --precision); where they are alike, both are the {name}.",
+    )
 
 
 def _check_possible(share: float, possible: bool, prevalence: float, recall: float) -> float:
@@ -245,7 +267,7 @@ SHARES: dict[str, Callable[[Assumptions, float], float]] = {
 }
 LOSSES = ("brier", "log_loss")
 COEFFICIENTS = {"calibration_slope": 1.0, "calibration_intercept": 0.0, "calibration_in_the_large": 0.0}
-PLANNED = (*SHARES, "roc_auc", *LOSSES, *COEFFICIENTS)
+PLANNED = (*SHARES, "other F scores", "roc_auc", *LOSSES, *COEFFICIENTS)
 
 
 def make_sampling(bound: Bound, given: Assumptions) -> Sampling:
@@ -262,6 +284,8 @@ def make_sampling(bound: Bound, given: Assumptions) -> Sampling:
         counted = SHARES[name](given, share)
         sampling = ShareSampling(share, counted, *([f1_of_jaccard] if name == "f1" else []))
         return sampling if given.groups is None else _group_shares(sampling, value, given.groups)
+    if bound.measure.name == "f_score":
+        return _sample_f(bound.parameters["beta"], given)
     if name == "roc_auc":
         return _sample_area(given)
     if name in LOSSES or name in COEFFICIENTS:
@@ -292,6 +316,40 @@ def _group_shares(sampling: ShareSampling, value: float, groups: Groups) -> Norm
         return share * (1 - share) * plain * inflation / n
 
     return NormalSampling(value, spread, lambda n: groups.freedom(n, sampling.counted), logit=True)
+
+
+def _sample_f(beta: float, given: Assumptions) -> NormalSampling:
+    """F-beta on the logit scale, where its score interval is all but symmetric, by the variance of a ratio.
+
+    Where it has another value, both kinds of errors are as many times as frequent.
+    """
+    value, weight = _need_share(given), beta * beta
+    hit, missed, wrong = _f_cells(beta, value, given)
+    positives, groups = hit + missed, given.groups
+    inflation = 1.0 if groups is None else groups.inflation(positives + wrong)
+
+    def find_cells(value: Any) -> tuple[Any, Any, Any, Any]:
+        """True positives, false negatives and false positives, and the denominator of F, where it is so large."""
+        odds = value / (1 - value)
+        times = (1 + weight) * positives / ((1 + weight) * missed + odds * (weight * missed + wrong))
+        fn, fp = times * missed, times * wrong
+        tp = positives - fn
+        return tp, fn, fp, (1 + weight) * tp + weight * fn + fp
+
+    def spread(value: Any, n: Any) -> Any:
+        tp, fn, fp, whole = find_cells(value)
+        squares = ((1 + weight) * (1 - value)) ** 2 * tp + value**2 * (weight**2 * fn + fp)
+        return squares / whole**2 * inflation / n
+
+    def freedom(n: Any) -> Any:
+        return math.inf if groups is None else groups.freedom(n, positives + wrong)
+
+    def shift(bound: float, n: float, above: bool) -> float:
+        """What one more error of each kind takes off, or one more hit adds."""
+        per_case = (1 + weight) / (n * float(find_cells(bound)[3]))
+        return 0.0 if groups is not None else per_case * (bound if above else 1 - bound)
+
+    return NormalSampling(value, spread, freedom, logit=True, shift=shift)
 
 
 def binormal_area_variance(area: Any, positives: Any, negatives: Any) -> Any:

@@ -186,7 +186,8 @@ class NormalSampling(Sampling):
     `spread` gives the variance of the estimate for true values and numbers of cases; `freedom` the degrees of freedom
     of t, by n; infinite is z. `varied` gives equally likely numbers of cases that tell as much as a sample of n will,
     which is chance where it depends on how many positives there are. `guard` is the standard error at a bound, by
-    which a gate keeps away from it at least.
+    which a gate keeps away from it at least. `shift` is by how much a gate moves the estimate towards the bound for
+    the case against it that it adds: by the bound, the number of cases and whether the value is to lie above.
     """
 
     value: float
@@ -195,6 +196,7 @@ class NormalSampling(Sampling):
     logit: bool = False
     varied: Callable[[float], Floats] = lambda n: np.array([float(n)])
     guard: Callable[[float, float], float] = lambda _bound, _n: 0.0
+    shift: Callable[[float, float, bool], float] = lambda _bound, _n, _above: 0.0
 
     def mean_width(self, n: int, level: float) -> float:
         """The mean width over samples of n cases."""
@@ -225,6 +227,9 @@ class NormalSampling(Sampling):
         least = bound + sign * self.guard(bound, n) * z_value(2 * level - 1)
         guarded = float(self._place(min(max(least, 1e-12), 1 - 1e-12) if self.logit else least))
         far = max(far, guarded) if above else min(far, guarded)
+        if moved := self.shift(bound, n, above):
+            seen = float(self._back(far)) + sign * moved
+            far = float(self._place(min(max(seen, 1e-12), 1 - 1e-12) if self.logit else seen))
         truths = np.asarray(beliefs, dtype=np.float64)
         return np.asarray(ndtr(sign * (self._place(truths) - far) / self._error(truths, n)))
 

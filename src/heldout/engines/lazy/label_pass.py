@@ -23,7 +23,9 @@ from heldout.evidence import Label
 from heldout.evidence.counted import ROLES
 from heldout.evidence.probabilities import Unfit
 from heldout.predictions.case_values import (
+    NONE_BELOW_HALF,
     REPLACE_INFINITIES,
+    TAKEN_AS_SCORES,
     RawScores,
     Scores,
     check_weight_range,
@@ -465,7 +467,9 @@ def _assembled(
     made = assemble(truth, told, score=score, notes=notes, called=roles.called, **options)
     if made.scores is not None and made.scores.turned is not None:
         raise refuse_confidences(roles.scores[0])
-    return made
+    # Areas of combinations are not those of the cases that they stand for.
+    said = [TAKEN_AS_SCORES if note.startswith(NONE_BELOW_HALF) else note for note in made.notes]
+    return replace(made, notes=tuple(said))
 
 
 def _declared(column: Any, roles: LazyRoles, role: str) -> Any:

@@ -34,7 +34,7 @@ from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided, 
 from heldout.evidence.probabilities import Probabilities, Unfit
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.files.batches import Batches
-from heldout.predictions.case_values import ROUNDED, Confidences, refuse_confidences, weights
+from heldout.predictions.case_values import ROUNDED, TAKEN_AS_SCORES, Confidences, refuse_confidences, weights
 from heldout.predictions.score_columns import class_of
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
 from heldout.predictions.table import CHECK_COLUMNS, Predictions
@@ -287,29 +287,33 @@ def count_stream(
     quick = _quickly(batches, chosen, asked, tolerance, passes)
     if quick is None:
         counted, source = _thoroughly(batches, chosen, asked, tolerance, passes)
-        _check_confidences(batches, counted, source)
-        return counted, source
-    _check_confidences(batches, *quick)
+        return _judge_confidences(batches, counted, source), source
+    counted = _judge_confidences(batches, *quick)
     # Two classes are counted in one reading, so nothing but the number of rows can differ.
-    check_unchanged(quick[0], batches, parts=False)
-    return quick
+    check_unchanged(counted, batches, parts=False)
+    return counted, quick[1]
 
 
-def _check_confidences(batches: Batches, counted: Counted, source: Source) -> None:
-    """Refuse scores of the predicted class, whichever it is, told from the first rows where no score is below half."""
+def _judge_confidences(batches: Batches, counted: Counted, source: Source) -> Counted:
+    """Refuse scores of the predicted class, whichever it is, told from the first rows where no score is below half.
+
+    Where they may be such, that is said.
+    """
     import polars as pl
 
     scores, columns = counted.scores, dict(source.columns)
     if scores is None or scores.per_class or counted.threshold is not None or "predicted" not in columns:
-        return
+        return counted
     named = class_of(columns["score"], counted.labels) is not None
-    if named or counted.positive is None or float(scores.bins[0].low.min()) < 0.5 - ROUNDED:
-        return
+    if named or counted.positive is None or scores.bins[0].least < 0.5 - ROUNDED:
+        return counted
     for frame in islice(batches.frames([columns["predicted"], columns["score"]]), 1):
         rows = frame.head(FIRST).drop_nulls()
         called = rows.get_column(columns["predicted"]).cast(pl.String) == str(counted.positive)
         if Confidences.of(weights(rows.get_column(columns["score"])), called.to_numpy()) is not None:
             raise refuse_confidences(columns["score"])
+    both = all(counted.confusion.matrix.sum(axis=0) > 0) and scores.bins[0].greatest <= 1 + ROUNDED
+    return replace(counted, notes=(*counted.notes, TAKEN_AS_SCORES)) if both else counted
 
 
 def _quickly(
