@@ -7,14 +7,18 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from heldout.engines import score_sort as engine
-from heldout.engines.score_sort import BLOCK, rank
+from heldout.engines.score_sort import BLOCK, PARTED, rank
 from heldout.errors import ValuesError
+from heldout.intervals.areas import placement_spreads
+from heldout.measures.ranking_batch import lost_pairs, precision_sums
+from heldout.threads import use_threads
 
 # Next to each other, next to 0, and the largest: nothing may be rounded away.
 EDGES = [0.0, -0.0, 5e-324, -5e-324, 1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0), -1.0, 1e308, -1e308, 0.1]
@@ -146,3 +150,29 @@ def test_groups_add_up_to_the_ranking(scores, positive, codes):
         np.testing.assert_array_equal(mine, np.bincount(groups.place, weights=of_groups, minlength=len(seen)))
     in_group = np.bincount(codes, weights=positive, minlength=5)
     np.testing.assert_array_equal(in_group, np.bincount(groups.group, weights=groups.positives, minlength=5))
+
+
+@pytest.mark.parametrize("kind", ["logistic", "single", "signs", "few", "constant"])
+def test_any_number_of_threads_gives_the_same_ranking_and_the_same_sums(kind):
+    n = PARTED + 4321
+    rng = np.random.default_rng(8)
+    positive = rng.random(n) < 0.3
+    scores = {
+        "logistic": 1 / (1 + np.exp(-(rng.normal(size=n) + 1.5 * positive - 1))),
+        "single": rng.beta(0.05, 0.05, n).astype(np.float32),
+        "signs": rng.normal(size=n),
+        "few": rng.integers(0, 3, n) / 2,
+        "constant": np.full(n, 0.25),
+    }[kind]
+    pl.Series([1]).sort()
+    seen = []
+    for threads in (1, 2, 7):
+        with use_threads(threads):
+            ranked = rank(scores, positive)
+            sums = float(lost_pairs(ranked)), precision_sums(ranked), placement_spreads(ranked)
+        seen.append((ranked, sums))
+    for ranked, sums in seen[1:]:
+        assert ranked == seen[0][0]
+        assert ranked.positives.dtype == seen[0][0].positives.dtype
+        assert repr(sums) == repr(seen[0][1])
+    assert_exact(scores, positive)

@@ -19,12 +19,18 @@ from heldout.arrays import Floats, Integers
 from heldout.errors import ValuesError
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.ranking import RankedGroups, Ranking, smallest
+from heldout.threads import count_threads, share_out
 
 BLOCK = 1 << 15
 # Polars' sort is up to four times as fast as NumPy's, but calling it takes microseconds and importing it a tenth of a
 # second: docs/decisions/0006-one-packed-sort.md.
 FEW = 2_000
 MANY = 1_000_000
+# Keys are made by several threads in stretches of so many, and from so many on they are sorted by several.
+STRETCH = 1 << 18
+PARTED = 300_000
+# So many keys tell where the ranges of the threads end.
+SAMPLE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,47 +87,77 @@ def _packed(scores: NDArray[Any], positive: NDArray[np.bool_]) -> Ranking:
     narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
     layout = _SINGLE if narrow else _DOUBLE
     keys, front = _pack(scores, positive, layout)
-    above, below = _sorted(keys[:front]), _sorted(keys[front:])
+    sides = [(side, negative) for side, negative in ((keys[:front], False), (keys[front:], True)) if len(side)]
     del keys
-    collapsed = _Collapsed(len(scores))
-    collapsed.take(above, layout, negative=False)
-    collapsed.take(below, layout, negative=True)
-    del above, below
-    return collapsed.ranking()
+    parts = [(part, negative) for side, negative in sides for part in _part(side, layout)]
+    del sides
+    return _collapse(parts, len(scores), layout)
 
 
 def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _KeyLayout) -> tuple[NDArray[Any], int]:
     """The keys: scores from 0 up in front, so many of them, negative scores behind; each sorts from high to low."""
     n = len(scores)
     keys = np.empty(n, dtype=layout.keys)
-    buffer = np.empty(min(n, BLOCK), dtype=layout.floats)
-    shifted = np.empty(len(buffer), dtype=layout.keys)
-    labels = positive.view(np.uint8)
-    front, back, endless = 0, n, layout.endless
-    for start in range(0, n, BLOCK):
-        size = min(BLOCK, n - start)
-        block, key = buffer[:size], shifted[:size]
-        block[:] = scores[start : start + size]
-        # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
-        np.left_shift(block.view(layout.keys), 1, out=key)
-        if int(key.max()) >= endless:
-            raise refuse_scores(scores)
-        label = labels[start : start + size]
-        if block.min() >= 0:
-            np.bitwise_xor(key, layout.ones, out=key)
-            np.bitwise_or(key, label, out=keys[front : front + size])
-            front += size
-            continue
-        # Without their sign, negative scores from high to low are from small to large.
-        np.bitwise_or(key, label, out=key)
-        below = block < 0
-        under = key[below]
-        back -= len(under)
-        keys[back : back + len(under)] = under
-        over = key[~below]
-        np.bitwise_xor(over, layout.ones, out=keys[front : front + len(over)])
-        front += len(over)
-    return keys, front
+    fill = _KeyFiller(scores, positive.view(np.uint8), keys, layout)
+    starts = range(0, n, STRETCH)
+    if len(starts) > 1 and all(share_out(fill.take_plain, starts)):
+        return keys, n
+    return keys, fill.take_all()
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyFiller:
+    """Writes the keys of scores, block by block."""
+
+    scores: NDArray[Any]
+    labels: NDArray[np.uint8]
+    keys: NDArray[Any]
+    layout: _KeyLayout
+
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
+        """Where each block is, its scores, and their bits without the sign."""
+        buffer = np.empty(min(stop - start, BLOCK), dtype=self.layout.floats)
+        shifted = np.empty(len(buffer), dtype=self.layout.keys)
+        endless = self.layout.endless
+        for begin in range(start, stop, BLOCK):
+            where = slice(begin, min(begin + BLOCK, stop))
+            block, key = buffer[: where.stop - begin], shifted[: where.stop - begin]
+            block[:] = self.scores[where]
+            # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
+            np.left_shift(block.view(self.layout.keys), 1, out=key)
+            if int(key.max()) >= endless:
+                raise refuse_scores(self.scores)
+            yield where, block, key
+
+    def take_plain(self, start: int) -> bool:
+        """Write a stretch of keys in the places of their scores; false where a score is negative."""
+        for where, block, key in self._blocks(start, min(start + STRETCH, len(self.scores))):
+            if not block.min() >= 0:
+                return False
+            np.bitwise_xor(key, self.layout.ones, out=key)
+            np.bitwise_or(key, self.labels[where], out=self.keys[where])
+        return True
+
+    def take_all(self) -> int:
+        """Write all keys, those of negative scores from the end; how many stand in front."""
+        front, back = 0, len(self.keys)
+        for where, block, key in self._blocks(0, len(self.keys)):
+            size = len(key)
+            if block.min() >= 0:
+                np.bitwise_xor(key, self.layout.ones, out=key)
+                np.bitwise_or(key, self.labels[where], out=self.keys[front : front + size])
+                front += size
+                continue
+            # Without their sign, negative scores from high to low are from small to large.
+            np.bitwise_or(key, self.labels[where], out=key)
+            below = block < 0
+            under = np.compress(below, key)
+            back -= len(under)
+            self.keys[back : back + len(under)] = under
+            over = np.compress(~below, key)
+            np.bitwise_xor(over, self.layout.ones, out=self.keys[front : front + len(over)])
+            front += len(over)
+        return front
 
 
 def refuse_scores(scores: NDArray[Any], of: str = "", *, rows_known: bool = True) -> ValuesError:
@@ -135,8 +171,33 @@ def refuse_scores(scores: NDArray[Any], of: str = "", *, rows_known: bool = True
     )
 
 
+def _uses_polars(n: int) -> bool:
+    return n >= MANY or (n >= FEW and "polars" in sys.modules)
+
+
+def _part(keys: NDArray[Any], layout: _KeyLayout) -> list[NDArray[Any]]:
+    """The keys divided into ranges, one for each thread, which can be sorted by themselves; ties stay together."""
+    threads = count_threads()
+    if threads < 2 or len(keys) < PARTED or not _uses_polars(len(keys)):
+        return [keys]
+    import polars as pl
+
+    sample = np.sort(keys[:: len(keys) // SAMPLE])
+    ends = np.unique(sample[[len(sample) * at // threads for at in range(1, threads)]] & layout.ones)
+    column = pl.Series(keys)
+
+    def take(at: int) -> NDArray[Any]:
+        # Polars' filter is fifteen times as fast as an index of booleans.
+        inside = keys < ends[at] if at < len(ends) else np.ones(len(keys), dtype=np.bool_)
+        if at:
+            inside &= keys >= ends[at - 1]
+        return column.filter(pl.Series(inside)).to_numpy()
+
+    return share_out(take, range(len(ends) + 1))
+
+
 def _sorted(keys: NDArray[Any]) -> NDArray[Any]:
-    if len(keys) >= MANY or (len(keys) >= FEW and "polars" in sys.modules):
+    if _uses_polars(len(keys)):
         import polars as pl
 
         return pl.Series(keys).sort(multithreaded=False).to_numpy()
@@ -144,14 +205,40 @@ def _sorted(keys: NDArray[Any]) -> NDArray[Any]:
     return keys
 
 
-class _Collapsed:
-    """Sorted keys turned into one entry per distinct score, block by block."""
+def _collapse(parts: list[tuple[NDArray[Any], bool]], n: int, layout: _KeyLayout) -> Ranking:
+    """The ranking of keys in ranges from high to low scores, each sorted here; with each whether it is of negatives."""
+    # Room for n distinct scores; memory is only taken for what is written.
+    room = np.empty(n, dtype=np.float64), np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
+    starts = np.cumsum([0, *(len(keys) for keys, _ in parts)]).tolist()
 
-    def __init__(self, n: int) -> None:
-        # Room for n distinct scores; memory is only taken for what is written.
-        self.scores = np.empty(n, dtype=np.float64)
-        self.positives: NDArray[Any] = np.empty(n, dtype=np.uint8)
-        self.negatives: NDArray[Any] = np.empty(n, dtype=np.uint8)
+    def work(at: int) -> _Collapsed:
+        keys, negative = parts[at]
+        # Not needed by anyone else.
+        parts[at] = (keys[:0], negative)
+        collapsed = _Collapsed(*(column[starts[at] : starts[at + 1]] for column in room))
+        collapsed.take(_sorted(keys), layout, negative=negative)
+        return collapsed
+
+    done = share_out(work, range(len(parts)))
+    wide = any(part.positives.dtype != np.uint8 for part in done)
+    if not wide and sum(part.number for part in done) == n:
+        return Ranking(*room)
+    counts: Any = np.int64 if wide else np.uint8
+    # A copy gives back the room that was not needed.
+    return Ranking(
+        np.concatenate([room[0][:0], *(part.scores[: part.number] for part in done)]),
+        *(
+            np.concatenate([np.empty(0, counts), *(side[: part.number] for part, side in sides)], dtype=counts)
+            for sides in ([(p, p.positives) for p in done], [(p, p.negatives) for p in done])
+        ),
+    )
+
+
+class _Collapsed:
+    """Sorted keys turned into one entry per distinct score, block by block, into the room that is given."""
+
+    def __init__(self, scores: Floats, positives: NDArray[Any], negatives: NDArray[Any]) -> None:
+        self.scores, self.positives, self.negatives = scores, positives, negatives
         self.number = 0
 
     def take(self, keys: NDArray[Any], layout: _KeyLayout, *, negative: bool) -> None:
@@ -202,18 +289,6 @@ class _Collapsed:
             )
         self.positives[where] = positives
         self.negatives[where] = negatives
-
-    def ranking(self) -> Ranking:
-        """What was collapsed."""
-        scores, positives, negatives = self.scores, self.positives, self.negatives
-        if self.number < len(scores):
-            # A copy gives back the room that was not needed.
-            scores, positives, negatives = (
-                scores[: self.number].copy(),
-                positives[: self.number].copy(),
-                negatives[: self.number].copy(),
-            )
-        return Ranking(scores, positives, negatives)
 
 
 def _widened(counts: NDArray[Any], number: int) -> NDArray[np.int64]:
