@@ -8,9 +8,9 @@ argsort, no gathering. Everything else is done in blocks that stay in the cache.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,10 @@ STRETCH = 1 << 18
 PARTED = 300_000
 # So many keys tell where the ranges of the threads end.
 SAMPLE = 4096
+# Columns of so many scores are worth a thread each.
+TOGETHER = 5_000
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,10 +333,24 @@ class Ordered:
     """A column of scores in order, with its ties."""
 
     def __init__(self, column: NDArray[Any]) -> None:
-        self.order = np.argsort(column)
-        ordered = column[self.order]
-        self.starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        self.sizes = np.diff(np.append(self.starts, len(column)))
+        self.order, ordered = order_scores(column)
+        new = ordered[1:] != ordered[:-1]
+        # Without ties every place is one by itself.
+        self.starts, self.sizes = None, None
+        if not new.all():
+            self.starts = np.flatnonzero(np.concatenate([[True], new]))
+            self.sizes = np.diff(np.append(self.starts, len(column)))
+
+    def middles(self, values: Floats) -> Floats:
+        """Of values in the order of the scores, for each the sum of those below, and half of those with its score.
+
+        The values are written over: fresh memory takes longer than the sums.
+        """
+        if self.starts is None or self.sizes is None:
+            up_to = np.cumsum(values)
+            return np.subtract(up_to, np.multiply(values, 0.5, out=values), out=up_to)
+        at_each = np.add.reduceat(values, self.starts)
+        return np.repeat(np.cumsum(at_each) - at_each / 2, self.sizes)
 
     def below(self, values: Floats) -> Floats:
         """For each case the sum of the values with a lower score, and half of those with the same.
@@ -340,11 +358,42 @@ class Ordered:
         >>> Ordered(np.array([0.3, 0.1, 0.3])).below(np.ones(3))
         array([2. , 0.5, 2. ])
         """
-        at_each = np.add.reduceat(values[self.order], self.starts)
-        middle = np.cumsum(at_each) - at_each / 2
         weights_below = np.empty(len(values))
-        weights_below[self.order] = np.repeat(middle, self.sizes)
+        weights_below[self.order] = self.middles(values[self.order])
         return weights_below
+
+
+def order_scores(column: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
+    """The rows from the lowest score up, ties in the order of the rows, and the scores in that order.
+
+    The row stands in the last bits of a key, so that sorting the keys by value orders the rows; scores that differ in
+    those bits alone are put in order afterwards.
+
+    >>> order_scores(np.array([0.3, 0.1, 0.3]))[0]
+    array([1, 0, 2])
+    """
+    n = len(column)
+    if n < FEW:
+        order = np.argsort(column, kind="stable")
+        return order, column[order]
+    # Adding 0 makes -0.0 and 0.0 one score.
+    floats = column.astype(np.float64)
+    floats += 0.0
+    keys, low = floats.view(np.uint64), np.uint64((1 << (n - 1).bit_length()) - 1)
+    if floats.min() < 0:
+        keys = np.where(keys & _DOUBLE.sign, ~keys, keys | _DOUBLE.sign)
+    keys = keys & ~low
+    keys |= np.arange(n, dtype=np.uint64)
+    keys = _sorted(keys)
+    order = (keys & low).view(np.int64)
+    ordered = floats[order]
+    if (ordered[1:] < ordered[:-1]).any():
+        alike = (keys[1:] & ~low) == (keys[:-1] & ~low)
+        at = np.flatnonzero(np.concatenate([alike, [False]]) | np.concatenate([[False], alike]))
+        # Those alike lie together, and all of them above or below others that are: one sort serves all.
+        inside = np.lexsort((order[at], ordered[at]))
+        order[at], ordered[at] = order[at][inside], ordered[at][inside]
+    return order, ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,36 +401,56 @@ class ClassPlacements:
     """The cases in the order of the scores of one class.
 
     `above` is, for each case, the share of the class that has a higher score (ties count half); `areas` its mean over
-    each other class: the area of this class against that one by this class's score, nan where there is none.
+    each other class: the area of this class against that one by this class's score, nan where there is none. `codes`
+    are the classes in the order of the scores, and `mine` the places of this class there.
     """
 
     class_: int
     ordered: Ordered
     above: Floats
     areas: Floats
+    codes: Integers
+    mine: Integers
 
 
 def class_placements(
-    scores: NDArray[Any], codes: Integers, k: int, weight: Floats | None = None
-) -> Iterator[ClassPlacements]:
-    """The placements by the score of each class that occurs, one after the other.
+    scores: NDArray[Any],
+    codes: Integers,
+    k: int,
+    weight: Floats | None = None,
+    work: Callable[[ClassPlacements], Made] = lambda placed: placed,  # type: ignore[assignment, return-value]
+) -> Iterator[Made]:
+    """The placements by the score of each class that occurs, one after the other, or what `work` makes of each.
+
+    As many classes as there are threads are held at a time.
 
     >>> scores = np.array([[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]])
     >>> [placed.areas for placed in class_placements(scores, np.array([0, 0, 1]), 2)]
     [array([nan, 0.5]), array([0.5, nan])]
     """
     check_scores(scores, codes, k)
-    row_weight = np.ones(len(codes)) if weight is None else weight
-    totals = sums_by(codes, row_weight, k)
-    for class_ in np.flatnonzero(totals > 0).tolist():
+    totals = np.bincount(codes, minlength=k).astype(np.float64) if weight is None else sums_by(codes, weight, k)
+    occurring = totals > 0
+
+    def place(class_: int) -> Made:
         ordered = Ordered(scores[:, class_])
-        mine = np.where(codes == class_, row_weight, 0.0)
-        above = (totals[class_] - ordered.below(mine)) / totals[class_]
+        of_place = codes[ordered.order]
+        is_mine = of_place == class_
+        mine = np.where(is_mine, 1.0 if weight is None else weight[ordered.order], 0.0)
+        above, outranking = np.empty(len(codes)), ordered.middles(mine)
+        np.subtract(totals[class_], outranking, out=outranking)
+        outranking /= totals[class_]
+        above[ordered.order] = outranking
         areas = np.full(k, np.nan)
-        occurring = totals > 0
-        areas[occurring] = sums_by(codes, row_weight * above, k)[occurring] / totals[occurring]
+        sums = sums_by(codes, above if weight is None else weight * above, k)
+        areas[occurring] = sums[occurring] / totals[occurring]
         areas[class_] = np.nan
-        yield ClassPlacements(class_, ordered, above, areas)
+        return work(ClassPlacements(class_, ordered, above, areas, of_place, np.flatnonzero(is_mine)))
+
+    classes = np.flatnonzero(occurring).tolist()
+    together = count_threads() if len(codes) >= TOGETHER else 1
+    for start in range(0, len(classes), together):
+        yield from share_out(place, classes[start : start + together])
 
 
 def check_scores(scores: NDArray[Any], codes: Integers, k: int) -> None:
