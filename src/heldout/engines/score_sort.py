@@ -311,22 +311,44 @@ def _indexed(
     """The same where every case must be followed to its place, for its weight or its group."""
     if not np.isfinite(scores).all():
         raise refuse_scores(scores)
-    distinct, where = np.unique(scores.astype(np.float64) + 0.0, return_inverse=True)
-    size = len(distinct)
-    where = size - 1 - where
+    order, ordered = order_scores(scores)
+    new = np.empty(len(order), dtype=np.bool_)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    size = int(np.count_nonzero(new))
+    distinct = (ordered if size == len(new) else np.compress(new, ordered))[::-1]
     groups = None
     if group is not None:
         row_weight = np.ones(len(scores)) if weight is None else weight
+        where = np.empty(len(order), dtype=np.int64)
+        where[order] = size - np.cumsum(new)
         groups = RankedGroups(group[1], group[0], where, row_weight * positive, row_weight * ~positive)
-    if weight is None:
-        up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
-        return Ranking(distinct[::-1], *smallest(up, down), groups=groups)
-    sums = [
-        np.bincount(where, weights=power * which, minlength=size).astype(np.float64)
-        for power in (weight, weight**2)
-        for which in (positive, ~positive)
-    ]
-    return Ranking(distinct[::-1], sums[0], sums[1], sums[2], sums[3], groups)
+        if weight is None:
+            up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
+            return Ranking(distinct, *smallest(up, down), groups=groups)
+    sums = _weigh(order, positive, np.zeros(0) if weight is None else weight)
+    if size < len(new):
+        place = np.cumsum(new) - 1
+        # Each sum adds up its rows in their order, whatever the machine.
+        sums = share_out(lambda column: np.bincount(place, weights=column, minlength=size).astype(np.float64), sums)
+    return Ranking(distinct, *(np.ascontiguousarray(column[::-1]) for column in sums), groups)
+
+
+def _weigh(order: Integers, positive: NDArray[np.bool_], weight: Floats) -> list[Floats]:
+    """The weights of positives and negatives in an order of the rows, and their squares."""
+    sums = [np.empty(len(order)) for _ in range(4)]
+
+    def fill(start: int) -> None:
+        rows = slice(start, start + STRETCH)
+        held, up = weight[order[rows]], positive[order[rows]]
+        for column, which in ((0, up), (1, ~up)):
+            np.multiply(held, which, out=sums[column][rows])
+        held *= held
+        for column, which in ((2, up), (3, ~up)):
+            np.multiply(held, which, out=sums[column][rows])
+
+    share_out(fill, range(0, len(order), STRETCH))
+    return sums
 
 
 class Ordered:
@@ -373,18 +395,19 @@ def order_scores(column: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
     array([1, 0, 2])
     """
     n = len(column)
-    if n < FEW:
-        order = np.argsort(column, kind="stable")
-        return order, column[order]
     # Adding 0 makes -0.0 and 0.0 one score.
     floats = column.astype(np.float64)
     floats += 0.0
+    if n < FEW:
+        order = np.argsort(floats, kind="stable")
+        return order, floats[order]
     keys, low = floats.view(np.uint64), np.uint64((1 << (n - 1).bit_length()) - 1)
     if floats.min() < 0:
         keys = np.where(keys & _DOUBLE.sign, ~keys, keys | _DOUBLE.sign)
     keys = keys & ~low
     keys |= np.arange(n, dtype=np.uint64)
-    keys = _sorted(keys)
+    parts = share_out(_sorted, _part(keys, _DOUBLE))
+    keys = parts[0] if len(parts) == 1 else np.concatenate(parts)
     order = (keys & low).view(np.int64)
     ordered = floats[order]
     if (ordered[1:] < ordered[:-1]).any():
