@@ -8,12 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import current_thread
 from typing import TypeVar
 
 from heldout.errors import OptionError
 
 Part = TypeVar("Part")
 Counted = TypeVar("Counted")
+
+# What the names of our threads begin with.
+WORKER = "heldout"
 
 _asked: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -56,7 +60,8 @@ def share_out(work: Callable[[Part], Counted], parts: Iterable[Part]) -> list[Co
     """
     listed = list(parts)
     threads = min(count_threads(), len(listed))
-    if threads < 2:
+    # A thread that has a part of the work does all of it: waiting for others of its pool, it might wait for ever.
+    if threads < 2 or current_thread().name.startswith(WORKER):
         return [work(part) for part in listed]
     return list(_start_pool(threads).map(work, listed))
 
@@ -64,7 +69,7 @@ def share_out(work: Callable[[Part], Counted], parts: Iterable[Part]) -> list[Co
 @cache
 def _start_pool(threads: int) -> ThreadPoolExecutor:
     """One pool for each number of threads: starting threads takes longer than a small piece of work."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="heldout")
+    return ThreadPoolExecutor(threads, thread_name_prefix=WORKER)
 
 
 if hasattr(os, "register_at_fork"):

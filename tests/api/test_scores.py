@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -361,3 +362,20 @@ def test_a_bootstrap_of_losses_draws_whole_groups():
     )
     widths = [e.interval("log_loss", method="cluster-bootstrap", replicates=199).width for e in (apart, together)]
     assert 1.7 < widths[1] / widths[0] < 2.8
+
+
+def test_one_number_does_not_wait_for_the_others_and_is_the_same_among_them():
+    asked, whole = (heldout.evaluate(TRUTH, score=SCORE, weight=range(1, 11)) for _ in range(2))
+    names = [estimate.name for estimate in whole.estimates]
+    one_by_one = [asked[name] for name in names]
+    assert "estimates" not in vars(asked)
+    assert one_by_one == list(whole.estimates) == list(asked.estimates)
+    assert pickle.loads(pickle.dumps(heldout.evaluate(TRUTH, score=SCORE))) == heldout.evaluate(TRUTH, score=SCORE)
+
+
+def test_what_is_done_to_the_arrays_later_changes_no_number():
+    truth, score, weight = np.array(ONES, dtype=int), np.array(SCORE), np.arange(1.0, 11.0)
+    seen, before = (heldout.evaluate(truth, score=score, weight=weight) for _ in range(2))
+    kept = repr(before.rows())
+    truth[:], score[:], weight[:] = 0, 0.5, 1.0
+    assert repr(seen.rows()) == kept

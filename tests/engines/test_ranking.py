@@ -7,14 +7,20 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.metrics import roc_auc_score
 
 from heldout.engines import score_sort as engine
-from heldout.engines.score_sort import BLOCK, rank
+from heldout.engines.score_sort import BLOCK, PARTED, order_scores, rank
 from heldout.errors import ValuesError
+from heldout.intervals.areas import placement_spreads
+from heldout.intervals.multiclass_areas import multiclass_areas
+from heldout.measures.ranking_batch import lost_pairs, precision_sums
+from heldout.threads import use_threads
 
 # Next to each other, next to 0, and the largest: nothing may be rounded away.
 EDGES = [0.0, -0.0, 5e-324, -5e-324, 1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0), -1.0, 1e308, -1e308, 0.1]
@@ -146,3 +152,62 @@ def test_groups_add_up_to_the_ranking(scores, positive, codes):
         np.testing.assert_array_equal(mine, np.bincount(groups.place, weights=of_groups, minlength=len(seen)))
     in_group = np.bincount(codes, weights=positive, minlength=5)
     np.testing.assert_array_equal(in_group, np.bincount(groups.group, weights=groups.positives, minlength=5))
+
+
+@pytest.mark.parametrize("kind", ["logistic", "single", "signs", "few", "constant"])
+def test_any_number_of_threads_gives_the_same_ranking_and_the_same_sums(kind):
+    n = PARTED + 4321
+    rng = np.random.default_rng(8)
+    positive = rng.random(n) < 0.3
+    scores = {
+        "logistic": 1 / (1 + np.exp(-(rng.normal(size=n) + 1.5 * positive - 1))),
+        "single": rng.beta(0.05, 0.05, n).astype(np.float32),
+        "signs": rng.normal(size=n),
+        "few": rng.integers(0, 3, n) / 2,
+        "constant": np.full(n, 0.25),
+    }[kind]
+    pl.Series([1]).sort()
+    seen = []
+    for threads in (1, 2, 7):
+        with use_threads(threads):
+            ranked = rank(scores, positive)
+            sums = float(lost_pairs(ranked)), precision_sums(ranked), placement_spreads(ranked)
+        seen.append((ranked, sums))
+    for ranked, sums in seen[1:]:
+        assert ranked == seen[0][0]
+        assert ranked.positives.dtype == seen[0][0].positives.dtype
+        assert repr(sums) == repr(seen[0][1])
+    assert_exact(scores, positive)
+
+
+@pytest.mark.parametrize("kind", ["close", "rounded", "signs", "single"])
+def test_rows_are_ordered_by_score_and_then_by_row(kind):
+    n = 5000
+    rng = np.random.default_rng(11)
+    scores = {
+        # They differ in the last bits only, where the rows stand.
+        "close": 1 - rng.beta(0.05, 0.05, n) * 1e-9,
+        "rounded": rng.random(n).round(2),
+        "signs": np.where(rng.random(n) < 0.2, -0.0, rng.normal(size=n) * 1e-300),
+        "single": rng.beta(0.05, 0.05, n).astype(np.float32),
+    }[kind]
+    order, ordered = order_scores(scores)
+    np.testing.assert_array_equal(order, np.argsort(scores + 0.0, kind="stable"))
+    np.testing.assert_array_equal(ordered, scores[order] + 0.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_areas_of_several_classes_are_the_same_by_any_number_of_threads(weighted):
+    n, k = 6000, 5
+    rng = np.random.default_rng(12)
+    codes, scores = rng.integers(0, k, n), rng.random((n, k)).round(3)
+    weight = rng.random(n) if weighted else None
+    seen = []
+    for threads in (1, 2, 7):
+        with use_threads(threads):
+            seen.append(repr(multiclass_areas(scores, codes, k, weight=weight)))
+    assert seen[0] == seen[1] == seen[2]
+    if not weighted:
+        expected = roc_auc_score(codes, scores / scores.sum(axis=1, keepdims=True), multi_class="ovr")
+        normal = multiclass_areas(scores / scores.sum(axis=1, keepdims=True), codes, k)
+        assert normal[0].value == pytest.approx(expected, abs=1e-12)

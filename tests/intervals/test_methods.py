@@ -14,6 +14,7 @@ from tests.intervals.group_oracle import class_parts, deviations, spread
 from heldout import Confusion, count, evaluate
 from heldout.errors import OptionError
 from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.draws import order_limits
 from heldout.intervals.methods import METHODS
 from heldout.measures.catalogue import find, read_quantity
 
@@ -337,3 +338,18 @@ def test_billions_of_cases_and_very_small_shares() -> None:
     poisson = stats.chi2.ppf([0.025, 0.975], [6, 8]) / 2 / 10**9  # 3 of a billion, by Garwood's interval
     assert (rate.low, rate.high) == pytest.approx(poisson, rel=0.7)
     assert find("accuracy").of_evidence(seen) == pytest.approx(1 - 8 / (10**9 + 48), abs=1e-15)
+
+
+def test_limits_of_many_draws_are_the_order_statistics_whatever_their_order():
+    random = np.random.default_rng(3)
+    drawn = random.beta(40, 4, (6, 9999))
+    drawn[1] = np.sort(drawn[1])
+    drawn[2] = np.round(drawn[2], 2)
+    drawn[3] = 0.5
+    # A sixteenth that says nothing of the others.
+    drawn[4, ::16] = 0.0
+    drawn[5, ::16] = 1.0
+    low, high = order_limits(drawn, 0.95)
+    ordered = np.sort(drawn, axis=-1)
+    assert np.array_equal(low, ordered[:, 249])
+    assert np.array_equal(high, ordered[:, 9749])

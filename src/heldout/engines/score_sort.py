@@ -8,9 +8,9 @@ argsort, no gathering. Everything else is done in blocks that stay in the cache.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,22 @@ from heldout.arrays import Floats, Integers
 from heldout.errors import ValuesError
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.ranking import RankedGroups, Ranking, smallest
+from heldout.threads import count_threads, share_out
 
 BLOCK = 1 << 15
 # Polars' sort is up to four times as fast as NumPy's, but calling it takes microseconds and importing it a tenth of a
 # second: docs/decisions/0006-one-packed-sort.md.
 FEW = 2_000
 MANY = 1_000_000
+# Keys are made by several threads in stretches of so many, and from so many on they are sorted by several.
+STRETCH = 1 << 18
+PARTED = 300_000
+# So many keys tell where the ranges of the threads end.
+SAMPLE = 4096
+# Columns of so many scores are worth a thread each.
+TOGETHER = 5_000
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,47 +91,77 @@ def _packed(scores: NDArray[Any], positive: NDArray[np.bool_]) -> Ranking:
     narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
     layout = _SINGLE if narrow else _DOUBLE
     keys, front = _pack(scores, positive, layout)
-    above, below = _sorted(keys[:front]), _sorted(keys[front:])
+    sides = [(side, negative) for side, negative in ((keys[:front], False), (keys[front:], True)) if len(side)]
     del keys
-    collapsed = _Collapsed(len(scores))
-    collapsed.take(above, layout, negative=False)
-    collapsed.take(below, layout, negative=True)
-    del above, below
-    return collapsed.ranking()
+    parts = [(part, negative) for side, negative in sides for part in _part(side, layout)]
+    del sides
+    return _collapse(parts, len(scores), layout)
 
 
 def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _KeyLayout) -> tuple[NDArray[Any], int]:
     """The keys: scores from 0 up in front, so many of them, negative scores behind; each sorts from high to low."""
     n = len(scores)
     keys = np.empty(n, dtype=layout.keys)
-    buffer = np.empty(min(n, BLOCK), dtype=layout.floats)
-    shifted = np.empty(len(buffer), dtype=layout.keys)
-    labels = positive.view(np.uint8)
-    front, back, endless = 0, n, layout.endless
-    for start in range(0, n, BLOCK):
-        size = min(BLOCK, n - start)
-        block, key = buffer[:size], shifted[:size]
-        block[:] = scores[start : start + size]
-        # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
-        np.left_shift(block.view(layout.keys), 1, out=key)
-        if int(key.max()) >= endless:
-            raise refuse_scores(scores)
-        label = labels[start : start + size]
-        if block.min() >= 0:
-            np.bitwise_xor(key, layout.ones, out=key)
-            np.bitwise_or(key, label, out=keys[front : front + size])
-            front += size
-            continue
-        # Without their sign, negative scores from high to low are from small to large.
-        np.bitwise_or(key, label, out=key)
-        below = block < 0
-        under = key[below]
-        back -= len(under)
-        keys[back : back + len(under)] = under
-        over = key[~below]
-        np.bitwise_xor(over, layout.ones, out=keys[front : front + len(over)])
-        front += len(over)
-    return keys, front
+    fill = _KeyFiller(scores, positive.view(np.uint8), keys, layout)
+    starts = range(0, n, STRETCH)
+    if len(starts) > 1 and all(share_out(fill.take_plain, starts)):
+        return keys, n
+    return keys, fill.take_all()
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyFiller:
+    """Writes the keys of scores, block by block."""
+
+    scores: NDArray[Any]
+    labels: NDArray[np.uint8]
+    keys: NDArray[Any]
+    layout: _KeyLayout
+
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
+        """Where each block is, its scores, and their bits without the sign."""
+        buffer = np.empty(min(stop - start, BLOCK), dtype=self.layout.floats)
+        shifted = np.empty(len(buffer), dtype=self.layout.keys)
+        endless = self.layout.endless
+        for begin in range(start, stop, BLOCK):
+            where = slice(begin, min(begin + BLOCK, stop))
+            block, key = buffer[: where.stop - begin], shifted[: where.stop - begin]
+            block[:] = self.scores[where]
+            # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
+            np.left_shift(block.view(self.layout.keys), 1, out=key)
+            if int(key.max()) >= endless:
+                raise refuse_scores(self.scores)
+            yield where, block, key
+
+    def take_plain(self, start: int) -> bool:
+        """Write a stretch of keys in the places of their scores; false where a score is negative."""
+        for where, block, key in self._blocks(start, min(start + STRETCH, len(self.scores))):
+            if not block.min() >= 0:
+                return False
+            np.bitwise_xor(key, self.layout.ones, out=key)
+            np.bitwise_or(key, self.labels[where], out=self.keys[where])
+        return True
+
+    def take_all(self) -> int:
+        """Write all keys, those of negative scores from the end; how many stand in front."""
+        front, back = 0, len(self.keys)
+        for where, block, key in self._blocks(0, len(self.keys)):
+            size = len(key)
+            if block.min() >= 0:
+                np.bitwise_xor(key, self.layout.ones, out=key)
+                np.bitwise_or(key, self.labels[where], out=self.keys[front : front + size])
+                front += size
+                continue
+            # Without their sign, negative scores from high to low are from small to large.
+            np.bitwise_or(key, self.labels[where], out=key)
+            below = block < 0
+            under = np.compress(below, key)
+            back -= len(under)
+            self.keys[back : back + len(under)] = under
+            over = np.compress(~below, key)
+            np.bitwise_xor(over, self.layout.ones, out=self.keys[front : front + len(over)])
+            front += len(over)
+        return front
 
 
 def refuse_scores(scores: NDArray[Any], of: str = "", *, rows_known: bool = True) -> ValuesError:
@@ -135,8 +175,33 @@ def refuse_scores(scores: NDArray[Any], of: str = "", *, rows_known: bool = True
     )
 
 
+def _uses_polars(n: int) -> bool:
+    return n >= MANY or (n >= FEW and "polars" in sys.modules)
+
+
+def _part(keys: NDArray[Any], layout: _KeyLayout) -> list[NDArray[Any]]:
+    """The keys divided into ranges, one for each thread, which can be sorted by themselves; ties stay together."""
+    threads = count_threads()
+    if threads < 2 or len(keys) < PARTED or not _uses_polars(len(keys)):
+        return [keys]
+    import polars as pl
+
+    sample = np.sort(keys[:: len(keys) // SAMPLE])
+    ends = np.unique(sample[[len(sample) * at // threads for at in range(1, threads)]] & layout.ones)
+    column = pl.Series(keys)
+
+    def take(at: int) -> NDArray[Any]:
+        # Polars' filter is fifteen times as fast as an index of booleans.
+        inside = keys < ends[at] if at < len(ends) else np.ones(len(keys), dtype=np.bool_)
+        if at:
+            inside &= keys >= ends[at - 1]
+        return column.filter(pl.Series(inside)).to_numpy()
+
+    return share_out(take, range(len(ends) + 1))
+
+
 def _sorted(keys: NDArray[Any]) -> NDArray[Any]:
-    if len(keys) >= MANY or (len(keys) >= FEW and "polars" in sys.modules):
+    if _uses_polars(len(keys)):
         import polars as pl
 
         return pl.Series(keys).sort(multithreaded=False).to_numpy()
@@ -144,14 +209,40 @@ def _sorted(keys: NDArray[Any]) -> NDArray[Any]:
     return keys
 
 
-class _Collapsed:
-    """Sorted keys turned into one entry per distinct score, block by block."""
+def _collapse(parts: list[tuple[NDArray[Any], bool]], n: int, layout: _KeyLayout) -> Ranking:
+    """The ranking of keys in ranges from high to low scores, each sorted here; with each whether it is of negatives."""
+    # Room for n distinct scores; memory is only taken for what is written.
+    room = np.empty(n, dtype=np.float64), np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
+    starts = np.cumsum([0, *(len(keys) for keys, _ in parts)]).tolist()
 
-    def __init__(self, n: int) -> None:
-        # Room for n distinct scores; memory is only taken for what is written.
-        self.scores = np.empty(n, dtype=np.float64)
-        self.positives: NDArray[Any] = np.empty(n, dtype=np.uint8)
-        self.negatives: NDArray[Any] = np.empty(n, dtype=np.uint8)
+    def work(at: int) -> _Collapsed:
+        keys, negative = parts[at]
+        # Not needed by anyone else.
+        parts[at] = (keys[:0], negative)
+        collapsed = _Collapsed(*(column[starts[at] : starts[at + 1]] for column in room))
+        collapsed.take(_sorted(keys), layout, negative=negative)
+        return collapsed
+
+    done = share_out(work, range(len(parts)))
+    wide = any(part.positives.dtype != np.uint8 for part in done)
+    if not wide and sum(part.number for part in done) == n:
+        return Ranking(*room)
+    counts: Any = np.int64 if wide else np.uint8
+    # A copy gives back the room that was not needed.
+    return Ranking(
+        np.concatenate([room[0][:0], *(part.scores[: part.number] for part in done)]),
+        *(
+            np.concatenate([np.empty(0, counts), *(side[: part.number] for part, side in sides)], dtype=counts)
+            for sides in ([(p, p.positives) for p in done], [(p, p.negatives) for p in done])
+        ),
+    )
+
+
+class _Collapsed:
+    """Sorted keys turned into one entry per distinct score, block by block, into the room that is given."""
+
+    def __init__(self, scores: Floats, positives: NDArray[Any], negatives: NDArray[Any]) -> None:
+        self.scores, self.positives, self.negatives = scores, positives, negatives
         self.number = 0
 
     def take(self, keys: NDArray[Any], layout: _KeyLayout, *, negative: bool) -> None:
@@ -203,18 +294,6 @@ class _Collapsed:
         self.positives[where] = positives
         self.negatives[where] = negatives
 
-    def ranking(self) -> Ranking:
-        """What was collapsed."""
-        scores, positives, negatives = self.scores, self.positives, self.negatives
-        if self.number < len(scores):
-            # A copy gives back the room that was not needed.
-            scores, positives, negatives = (
-                scores[: self.number].copy(),
-                positives[: self.number].copy(),
-                negatives[: self.number].copy(),
-            )
-        return Ranking(scores, positives, negatives)
-
 
 def _widened(counts: NDArray[Any], number: int) -> NDArray[np.int64]:
     wide = np.empty(len(counts), dtype=np.int64)
@@ -232,32 +311,68 @@ def _indexed(
     """The same where every case must be followed to its place, for its weight or its group."""
     if not np.isfinite(scores).all():
         raise refuse_scores(scores)
-    distinct, where = np.unique(scores.astype(np.float64) + 0.0, return_inverse=True)
-    size = len(distinct)
-    where = size - 1 - where
+    order, ordered = order_scores(scores)
+    new = np.empty(len(order), dtype=np.bool_)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    size = int(np.count_nonzero(new))
+    distinct = (ordered if size == len(new) else np.compress(new, ordered))[::-1]
     groups = None
     if group is not None:
         row_weight = np.ones(len(scores)) if weight is None else weight
+        where = np.empty(len(order), dtype=np.int64)
+        where[order] = size - np.cumsum(new)
         groups = RankedGroups(group[1], group[0], where, row_weight * positive, row_weight * ~positive)
-    if weight is None:
-        up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
-        return Ranking(distinct[::-1], *smallest(up, down), groups=groups)
-    sums = [
-        np.bincount(where, weights=power * which, minlength=size).astype(np.float64)
-        for power in (weight, weight**2)
-        for which in (positive, ~positive)
-    ]
-    return Ranking(distinct[::-1], sums[0], sums[1], sums[2], sums[3], groups)
+        if weight is None:
+            up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
+            return Ranking(distinct, *smallest(up, down), groups=groups)
+    sums = _weigh(order, positive, np.zeros(0) if weight is None else weight)
+    if size < len(new):
+        place = np.cumsum(new) - 1
+        # Each sum adds up its rows in their order, whatever the machine.
+        sums = share_out(lambda column: np.bincount(place, weights=column, minlength=size).astype(np.float64), sums)
+    return Ranking(distinct, *(np.ascontiguousarray(column[::-1]) for column in sums), groups)
+
+
+def _weigh(order: Integers, positive: NDArray[np.bool_], weight: Floats) -> list[Floats]:
+    """The weights of positives and negatives in an order of the rows, and their squares."""
+    sums = [np.empty(len(order)) for _ in range(4)]
+
+    def fill(start: int) -> None:
+        rows = slice(start, start + STRETCH)
+        held, up = weight[order[rows]], positive[order[rows]]
+        for column, which in ((0, up), (1, ~up)):
+            np.multiply(held, which, out=sums[column][rows])
+        held *= held
+        for column, which in ((2, up), (3, ~up)):
+            np.multiply(held, which, out=sums[column][rows])
+
+    share_out(fill, range(0, len(order), STRETCH))
+    return sums
 
 
 class Ordered:
     """A column of scores in order, with its ties."""
 
     def __init__(self, column: NDArray[Any]) -> None:
-        self.order = np.argsort(column)
-        ordered = column[self.order]
-        self.starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        self.sizes = np.diff(np.append(self.starts, len(column)))
+        self.order, ordered = order_scores(column)
+        new = ordered[1:] != ordered[:-1]
+        # Without ties every place is one by itself.
+        self.starts, self.sizes = None, None
+        if not new.all():
+            self.starts = np.flatnonzero(np.concatenate([[True], new]))
+            self.sizes = np.diff(np.append(self.starts, len(column)))
+
+    def middles(self, values: Floats) -> Floats:
+        """Of values in the order of the scores, for each the sum of those below, and half of those with its score.
+
+        The values are written over: fresh memory takes longer than the sums.
+        """
+        if self.starts is None or self.sizes is None:
+            up_to = np.cumsum(values)
+            return np.subtract(up_to, np.multiply(values, 0.5, out=values), out=up_to)
+        at_each = np.add.reduceat(values, self.starts)
+        return np.repeat(np.cumsum(at_each) - at_each / 2, self.sizes)
 
     def below(self, values: Floats) -> Floats:
         """For each case the sum of the values with a lower score, and half of those with the same.
@@ -265,11 +380,43 @@ class Ordered:
         >>> Ordered(np.array([0.3, 0.1, 0.3])).below(np.ones(3))
         array([2. , 0.5, 2. ])
         """
-        at_each = np.add.reduceat(values[self.order], self.starts)
-        middle = np.cumsum(at_each) - at_each / 2
         weights_below = np.empty(len(values))
-        weights_below[self.order] = np.repeat(middle, self.sizes)
+        weights_below[self.order] = self.middles(values[self.order])
         return weights_below
+
+
+def order_scores(column: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
+    """The rows from the lowest score up, ties in the order of the rows, and the scores in that order.
+
+    The row stands in the last bits of a key, so that sorting the keys by value orders the rows; scores that differ in
+    those bits alone are put in order afterwards.
+
+    >>> order_scores(np.array([0.3, 0.1, 0.3]))[0]
+    array([1, 0, 2])
+    """
+    n = len(column)
+    # Adding 0 makes -0.0 and 0.0 one score.
+    floats = column.astype(np.float64)
+    floats += 0.0
+    if n < FEW:
+        order = np.argsort(floats, kind="stable")
+        return order, floats[order]
+    keys, low = floats.view(np.uint64), np.uint64((1 << (n - 1).bit_length()) - 1)
+    if floats.min() < 0:
+        keys = np.where(keys & _DOUBLE.sign, ~keys, keys | _DOUBLE.sign)
+    keys = keys & ~low
+    keys |= np.arange(n, dtype=np.uint64)
+    parts = share_out(_sorted, _part(keys, _DOUBLE))
+    keys = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    order = (keys & low).view(np.int64)
+    ordered = floats[order]
+    if (ordered[1:] < ordered[:-1]).any():
+        alike = (keys[1:] & ~low) == (keys[:-1] & ~low)
+        at = np.flatnonzero(np.concatenate([alike, [False]]) | np.concatenate([[False], alike]))
+        # Those alike lie together, and all of them above or below others that are: one sort serves all.
+        inside = np.lexsort((order[at], ordered[at]))
+        order[at], ordered[at] = order[at][inside], ordered[at][inside]
+    return order, ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,36 +424,56 @@ class ClassPlacements:
     """The cases in the order of the scores of one class.
 
     `above` is, for each case, the share of the class that has a higher score (ties count half); `areas` its mean over
-    each other class: the area of this class against that one by this class's score, nan where there is none.
+    each other class: the area of this class against that one by this class's score, nan where there is none. `codes`
+    are the classes in the order of the scores, and `mine` the places of this class there.
     """
 
     class_: int
     ordered: Ordered
     above: Floats
     areas: Floats
+    codes: Integers
+    mine: Integers
 
 
 def class_placements(
-    scores: NDArray[Any], codes: Integers, k: int, weight: Floats | None = None
-) -> Iterator[ClassPlacements]:
-    """The placements by the score of each class that occurs, one after the other.
+    scores: NDArray[Any],
+    codes: Integers,
+    k: int,
+    weight: Floats | None = None,
+    work: Callable[[ClassPlacements], Made] = lambda placed: placed,  # type: ignore[assignment, return-value]
+) -> Iterator[Made]:
+    """The placements by the score of each class that occurs, one after the other, or what `work` makes of each.
+
+    As many classes as there are threads are held at a time.
 
     >>> scores = np.array([[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]])
     >>> [placed.areas for placed in class_placements(scores, np.array([0, 0, 1]), 2)]
     [array([nan, 0.5]), array([0.5, nan])]
     """
     check_scores(scores, codes, k)
-    row_weight = np.ones(len(codes)) if weight is None else weight
-    totals = sums_by(codes, row_weight, k)
-    for class_ in np.flatnonzero(totals > 0).tolist():
+    totals = np.bincount(codes, minlength=k).astype(np.float64) if weight is None else sums_by(codes, weight, k)
+    occurring = totals > 0
+
+    def place(class_: int) -> Made:
         ordered = Ordered(scores[:, class_])
-        mine = np.where(codes == class_, row_weight, 0.0)
-        above = (totals[class_] - ordered.below(mine)) / totals[class_]
+        of_place = codes[ordered.order]
+        is_mine = of_place == class_
+        mine = np.where(is_mine, 1.0 if weight is None else weight[ordered.order], 0.0)
+        above, outranking = np.empty(len(codes)), ordered.middles(mine)
+        np.subtract(totals[class_], outranking, out=outranking)
+        outranking /= totals[class_]
+        above[ordered.order] = outranking
         areas = np.full(k, np.nan)
-        occurring = totals > 0
-        areas[occurring] = sums_by(codes, row_weight * above, k)[occurring] / totals[occurring]
+        sums = sums_by(codes, above if weight is None else weight * above, k)
+        areas[occurring] = sums[occurring] / totals[occurring]
         areas[class_] = np.nan
-        yield ClassPlacements(class_, ordered, above, areas)
+        return work(ClassPlacements(class_, ordered, above, areas, of_place, np.flatnonzero(is_mine)))
+
+    classes = np.flatnonzero(occurring).tolist()
+    together = count_threads() if len(codes) >= TOGETHER else 1
+    for start in range(0, len(classes), together):
+        yield from share_out(place, classes[start : start + together])
 
 
 def check_scores(scores: NDArray[Any], codes: Integers, k: int) -> None:

@@ -14,7 +14,7 @@ from heldout.intervals.group_leverage import GroupSpread, ranked_spread
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import bracketed_root, t_value, z_value
 from heldout.measures.ranking import average_precision, roc_auc
-from heldout.measures.ranking_batch import RankingSpan, inner, lost_pairs, precision_sums, sweep
+from heldout.measures.ranking_batch import RankingSpan, add_up, inner, lost_pairs, precision_sums, sweep
 
 # Intervals for the area under the ROC curve: DeLong's variance, and the formulas that need only the area.
 #
@@ -102,8 +102,9 @@ def _plain_spreads(ranking: Ranking) -> tuple[PlacementSpread, PlacementSpread]:
     lost = lost_pairs(ranking)
     # Twice the negatives that outrank a positive, twice the positives that outrank a negative; on the mean.
     centre_up, centre_down = lost / p, (2 * p * q - lost) / q
-    sums = np.zeros((2, 2))
-    for span in sweep(ranking):
+
+    def add(span: RankingSpan) -> Floats:
+        sums = np.empty((2, 2))
         sides = (
             (span.fp, span.negatives, centre_up, span.positives),
             (span.tp, span.positives, centre_down, span.negatives),
@@ -115,9 +116,12 @@ def _plain_spreads(ranking: Ranking) -> tuple[PlacementSpread, PlacementSpread]:
             np.subtract(double, centre, out=double)
             squares.append(np.multiply(double, double, out=double))
         for at, (square, side) in enumerate(zip(squares, sides, strict=True)):
-            sums[at, 0] += inner(side[3], square)
+            sums[at, 0] = inner(side[3], square)
             np.multiply(square, square, out=square)
-            sums[at, 1] += inner(side[3], square)
+            sums[at, 1] = inner(side[3], square)
+        return sums
+
+    sums = np.zeros((2, 2)) + add_up(ranking, add)
     up, down = (
         PlacementSpread(float(two / (4 * others * others * (size - 1))) if size > 1 else 0.0, _freedom(two, four))
         for (two, four), size, others in zip(sums, (p, q), (q, p), strict=True)

@@ -139,12 +139,20 @@ def multiclass_areas(
     areas = np.full((k, k), np.nan)
     plans = [comparison_weights(average, totals) for average in averages]
     influence, spread = np.zeros((len(plans), len(codes))), np.zeros((len(plans), k))
-    for placed in class_placements(scores, codes, k, weight):
-        areas[placed.class_] = placed.areas
-        for row, average in enumerate(averages):
-            moved = _influence(placed, codes, held, totals, plans[row][placed.class_], _centre(average))
-            influence[row] += moved
-            spread[row] += sums_by(codes, moved**2, k)
+
+    def move(placed: ClassPlacements) -> tuple[int, Floats, list[Floats]]:
+        moved = [
+            _influence(placed, codes, weight, totals, plan[placed.class_], _centre(average))
+            for plan, average in zip(plans, averages, strict=True)
+        ]
+        return placed.class_, placed.areas, moved
+
+    for class_, against, moved in class_placements(scores, codes, k, weight, move):
+        areas[class_] = against
+        for row, one in enumerate(moved):
+            influence[row] += one
+            if group is not None:
+                spread[row] += sums_by(codes, one**2, k)
     problem = _of_rows(scores, codes, totals, weight, group, level)
     found = []
     for row, average in enumerate(averages):
@@ -176,7 +184,7 @@ def area_influence(
     plan, centre = comparison_weights(average, totals), _centre(average)
     for placed in class_placements(scores, codes, k, weight):
         areas[placed.class_] = placed.areas
-        influence += _influence(placed, codes, held, totals, plan[placed.class_], centre)
+        influence += _influence(placed, codes, weight, totals, plan[placed.class_], centre)
     value = averaged(areas, plan)
     return value, influence + share_influence(average, areas, totals, value)[codes] * held
 
@@ -258,23 +266,28 @@ def _against_rest(areas: Floats, totals: Floats) -> Floats:
 def _influence(
     placed: ClassPlacements,
     codes: Integers,
-    held: Floats,
+    weight: Floats | None,
     totals: Floats,
     plan: Floats,
     centre: Literal["rest", "pair"],
 ) -> Floats:
     """What each case adds to the average by the comparisons of one class with the others, less its expectation."""
-    mine = codes == placed.class_
     per_case = np.divide(plan, totals, out=np.zeros_like(plan), where=totals > 0)
     whole = float(plan.sum())
     area = float((plan * np.nan_to_num(placed.areas)).sum())
     # Of a case of this class: what it outranks, each case of the others counted by its part in the average.
-    outranked = placed.ordered.below(per_case[codes] * held)
+    order = placed.ordered.order
+    counted = per_case[placed.codes]
+    if weight is not None:
+        counted *= weight[order]
+    outranked = placed.ordered.middles(counted)[placed.mine]
     # Of a case of another: the share of this class that outranks it. A pair of classes has its own expectation; the
     # rest, a mixture of classes, has one.
     expected = np.nan_to_num(placed.areas)[codes] if centre == "pair" else area / (whole or 1.0)
-    of_others = per_case[codes] * (placed.above - expected)
-    return held * np.where(mine, (outranked - area) / totals[placed.class_], of_others)
+    moved = placed.above - expected
+    moved *= per_case[codes]
+    moved[order[placed.mine]] = (outranked - area) / totals[placed.class_]
+    return moved if weight is None else weight * moved
 
 
 def share_influence(average: AreaAverage, areas: Floats, totals: Floats, value: float) -> Floats:

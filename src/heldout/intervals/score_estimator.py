@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from heldout.engines.score_evidence import RowScores, ScoreEvidence
@@ -39,9 +38,10 @@ from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import value_range
 from heldout.measures.recalibration import recalibrate
 from heldout.show.numbers import share
+from heldout.threads import count_threads, share_out
 from heldout.values import state_of
 
-# Work on many scores done ahead, two things at a time: what several estimates will ask for.
+# Work on many scores done ahead by all threads: what several estimates will ask for.
 
 # What a reader of the largest gap must know.
 MAXIMUM = "a maximum over the thresholds: chance makes it larger in a sample, which the interval allows for"
@@ -50,20 +50,15 @@ MANY = 1_000_000
 
 
 def prepare(evidence: ScoreEvidence, label: Label) -> None:
-    """Rank and tally at the same time, then sum for the areas and the calibration; all of it is kept by the evidence.
+    """Rank and tally with all threads, then sum for the areas and the calibration; all of it is kept by the evidence.
 
-    NumPy and Polars let other threads work while they do, so that two cores take about two thirds of the time.
+    NumPy and Polars let other threads work while they do.
     """
-    if not isinstance(evidence, RowScores) or evidence.per_class or evidence.n < MANY:
+    if not isinstance(evidence, RowScores) or evidence.per_class or evidence.n < MANY or count_threads() < 2:
         return
-    with ThreadPoolExecutor(2) as pool:
-        ranked = pool.submit(evidence.ranking, label)
-        tallied = pool.submit(lambda: evidence.probabilities)
-        ranking = ranked.result()
-        areas = pool.submit(average_precision_variance, ranking)
-        other = pool.submit(_others, ranking, probable=tallied.result() is not None)
-        areas.result()
-        other.result()
+    ranking, probable = evidence.ranking(label), evidence.probabilities is not None
+    both = partial(average_precision_variance, ranking), partial(_others, ranking, probable=probable)
+    share_out(lambda work: work(), both)
 
 
 def _others(ranking: Ranking, *, probable: bool) -> None:

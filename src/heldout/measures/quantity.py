@@ -15,6 +15,7 @@ from heldout.evidence import Confusion, Label
 from heldout.measures.cells import (
     CORNERS,
     GAPS,
+    TWO,
     WHOLE_TABLE,
     Cells,
     TableBatch,
@@ -258,18 +259,27 @@ def averaged(bound: Bound, average: Average, confusion: Confusion) -> float:
     return float(np.clip(mean, np.fmin.reduce(values), np.fmax.reduce(values)))
 
 
+# Values of so many drawn classes are kept for the next average of the same measure.
+KEPT_DRAWS = 50_000
+
+
 def averaged_tables(bound: Bound, average: Average, batch: TableBatch) -> Any:
     """The average for each table of a batch."""
     if average == "micro":
         return bound.value(micro_cells(batch.margins.correct, batch.margins.wrong, batch.k))
-    values = bound.value(batch.classes)
+    values = batch.memo.get(bound.name)
+    if values is None:
+        values = bound.value(batch.classes)
+        if values.size <= KEPT_DRAWS:
+            batch.memo[bound.name] = values
     return _mean(values, batch.margins.rows if average == "weighted" else np.ones(batch.k))
 
 
 def _mean(values: Any, weights: Any) -> Any:
     there = ~np.isnan(values)
     if there.all():
-        weights = np.broadcast_to(weights, np.shape(values))
+        if np.shape(values)[-1] != TWO:
+            weights = np.broadcast_to(weights, np.shape(values))
         return divide(np.einsum("...k,...k->...", values, weights), weights.sum(axis=-1))
     used = np.where(there, weights, 0.0)
     return divide((np.where(there, values, 0.0) * used).sum(axis=-1), used.sum(axis=-1))

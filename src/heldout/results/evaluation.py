@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -81,6 +81,19 @@ class Evaluation(Reviewed):
     earlier: EarlierUses | None = field(default=None, repr=False)
     # Whether measures were named: then nothing else is shown, however it is written.
     asked: bool = field(default=False, repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only what is not there yet is looked for here.
+        make = vars(self).pop("_make_estimates", None) if name == "estimates" else None
+        if make is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        object.__setattr__(self, name, make())
+        return self.estimates
+
+    def __getstate__(self) -> object:
+        # What is stored is the numbers, not the way to them.
+        _ = self.estimates
+        return super().__getstate__()
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
@@ -218,6 +231,11 @@ class Evaluation(Reviewed):
     def _by_name(self) -> Mapping[tuple[str, Any, str | None], Estimate]:
         return {(e.measure, e.class_, e.average): e for e in self.estimates}
 
+    @cached_property
+    def _asked(self) -> dict[tuple[str, Any, str | None], Estimate]:
+        """Those that were asked for one by one before all were made."""
+        return {}
+
     def __getitem__(self, name: str) -> Estimate:
         """The estimate of that name, computed now if it is not among those reported."""
         return self._traced(read_quantity(name, self.labels, costs=self.costs))
@@ -235,13 +253,18 @@ class Evaluation(Reviewed):
 
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)
-        found = self._by_name.get((quantity.bound.name, quantity.class_, quantity.average))
+        # One number does not wait for all the others: it is the same by itself.
+        later = "estimates" not in vars(self)
+        known = self._asked if later else self._by_name
+        found = known.get(quantity.key)
         if found is None and quantity.is_of_cases:
             found = self.case_estimator.ask(quantity)
         if found is None and quantity.is_score:
             found = quantity.check_scored(self.scores).ask(quantity)
         if found is None:
             found = self.estimator.ask(quantity.check_costs(self.costs))
+        if later:
+            self._asked[quantity.key] = found
         return self._like(found)
 
     def __iter__(self) -> Iterator[Estimate]:
@@ -451,3 +474,10 @@ class Evaluation(Reviewed):
     def write_metrics(self, path: str | Path, measures: str | Iterable[str] | None = None) -> Path:
         """Write the flat dictionary as JSON, which `dvc metrics show` and DVCLive read."""
         return write_whole(path, write_document(self.metrics(measures)).encode("utf-8", errors="backslashreplace"))
+
+
+def make_later(evaluation: Evaluation, make: Callable[[], tuple[Estimate, ...]]) -> Evaluation:
+    """The evaluation with its estimates made when they are first read: often a single number is asked for by name."""
+    del vars(evaluation)["estimates"]
+    vars(evaluation)["_make_estimates"] = make
+    return evaluation

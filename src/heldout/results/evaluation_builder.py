@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +31,21 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.intervals.score_methods import score_method_names
-from heldout.measures.catalogue import COUNTED, NAMED_F, find, known_until_registered, name_measures, read_quantity
+from heldout.measures.catalogue import (
+    CATALOGUE,
+    COUNTED,
+    NAMED_F,
+    find,
+    known_until_registered,
+    name_measures,
+    read_quantity,
+)
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Bound, Quantity
 from heldout.predictions.positive_class import choose_positive, suspicions
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions, dropped_note, strangers_note
-from heldout.results.evaluation import Evaluation
+from heldout.results.evaluation import Evaluation, make_later
 from heldout.review import Limits
 
 
@@ -240,6 +250,7 @@ def judge(
             hint="name it with positive= (--positive), or leave out prevalence= (--prevalence).",
         )
     costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
+    later = settings.measures == "all" and folded is None and counted is None and not _has_own_measures()
     estimator = _count_estimator(confusion, _folds(predictions, counted, confusion), settings, folded)
     estimator.check()
     evidence = _score_evidence(predictions, counted, settings.bins)
@@ -252,18 +263,20 @@ def judge(
     if settings.method is not None and settings.count_method() is None and settings.by_fold() is None:
         _one_model(estimator, settings.method)
     rows = CaseEstimator(None if counted is not None else predictions, *settings.drawing, estimator.plan)
-    estimates = _estimates(estimator, scored, rows, chosen, costs, settings)
+    # With as many threads as are asked for now, also where it is made later.
+    make = partial(copy_context().run, _estimates, estimator, scored, rows, chosen, costs, settings)
+    estimates = () if later else make()
     said = list(notes)
     if settings.measures == "all" and evidence is not None:
         why = evidence.not_probability
         said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
     if settings.bins is not None and evidence is not None and evidence.probabilities is not None:
         said.append(f"calibration errors and the parts of the Brier score are of {settings.bins}")
-    if evidence is not None and any(find(e.measure).measure.scope in RANKED for e in estimates):
+    if not later and evidence is not None and any(find(e.measure).measure.scope in RANKED for e in estimates):
         said += filter(None, [bounds_note(evidence)])
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         said.append(_shortened(confusion.n_classes))
-    return Evaluation(
+    made = Evaluation(
         confusion,
         chosen,
         estimates,
@@ -279,6 +292,12 @@ def judge(
         settings.prevalence,
         asked=settings.measures != "all",
     )
+    return make_later(made, make) if later else made
+
+
+def _has_own_measures() -> bool:
+    """Whether a person declared a measure: it may fail, and is to fail where it was asked for."""
+    return any(measure.own for measure in CATALOGUE.values())
 
 
 def _one_model(estimator: Estimator, method: str) -> None:
