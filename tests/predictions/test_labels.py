@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import heldout
+from heldout.engines.memory import STRETCH
 from heldout.predictions.label_encoding import encode
 from heldout.predictions.positive_class import look_alike, usual_positive
+from heldout.threads import use_threads
 
 
 def evaluate(truth, predicted, **options):
@@ -247,3 +250,31 @@ def test_labels_at_the_end_of_64_bits_are_labels():
     result = heldout.evaluate([least, least + 1, None, least], [least] * 4, missing="drop")
     assert result.labels == (least, least + 1)
     assert result["accuracy"].value == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["bytes", "wide", "signed", "shared strings", "separate strings"])
+def test_any_number_of_threads_counts_the_same(kind, weighted):
+    n = 2 * STRETCH + 12_345
+    random = np.random.default_rng(4)
+    codes = random.integers(0, 7, n), random.integers(0, 7, n)
+    names = np.array([f"class {code}" for code in range(7)], dtype=object)
+    truth, predicted = (
+        {
+            "bytes": lambda column: column,
+            "wide": lambda column: column * 50,
+            "signed": lambda column: column - 3,
+            "shared strings": lambda column: names[column],
+            "separate strings": lambda column: pl.Series(names[column].tolist()),
+        }[kind](column)
+        for column in codes
+    )
+    weight = random.random(n) if weighted else None
+    seen = []
+    for threads in (1, 3):
+        with use_threads(threads):
+            seen.append(heldout.count(truth, predicted, weight=weight))
+    expected = np.zeros((7, 7))
+    np.add.at(expected, codes, 1.0 if weight is None else weight)
+    np.testing.assert_allclose(seen[0].matrix, expected, rtol=0 if weight is None else 1e-9)
+    np.testing.assert_array_equal(seen[0].matrix, seen[1].matrix)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import require
+from heldout.arrays import Floats
 from heldout.engines.bins import bins_of
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.errors import ValuesError
@@ -23,9 +25,15 @@ from heldout.predictions.label_encoding import Coded
 from heldout.predictions.positive_class import usual_positive
 from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
+from heldout.threads import share_out
 
 # Rows are counted in blocks that stay in the processor's cache: twice as fast as whole columns.
 BLOCK = 1 << 15
+# What a thread counts at a time, as long as each stretch has at most so many cells to count in.
+STRETCH = 1 << 19
+FEW_CELLS = 1 << 14
+# Cells whose numbers fit into a byte are counted two rows at a time, if the rows are many.
+PAIRED_CELLS, PAIRED_ROWS = 256, 1 << 17
 # Where the square of codes has at most this many cells it is counted in place, otherwise by sorting.
 DIRECT_CELLS = 1 << 24
 
@@ -42,21 +50,22 @@ def count(predictions: Predictions) -> Confusion:
     height, width = len(truth.labels), len(predicted.labels)
     if predictions.group is not None or height * width > DIRECT_CELLS:
         return _count_sorted(predictions)
-    shift = truth.offset * width + predicted.offset
+    counter = _CellCounter(predictions, height * width)
+    starts = range(0, predictions.n, STRETCH)
+    # Many cells for each stretch would take more than they save.
+    if height * width > FEW_CELLS:
+        starts = range(0, predictions.n, max(predictions.n, 1))
+    length = starts.step
     cases = np.zeros(height * width, dtype=np.int64)
-    sums = squares = None
-    if predictions.weight is not None:
-        sums, squares = np.zeros(height * width), np.zeros(height * width)
-    buffer = np.empty(BLOCK, dtype=np.int64)
-    for start in range(0, predictions.n, BLOCK):
-        key = _keys(truth.codes[start : start + BLOCK], predicted.codes[start : start + BLOCK], width, buffer)
-        if shift:
-            key -= shift
-        cases += np.bincount(key, minlength=height * width)
-        if sums is not None and squares is not None and predictions.weight is not None:
-            weight = predictions.weight[start : start + BLOCK]
-            sums += np.bincount(key, weights=weight, minlength=height * width)
-            squares += np.bincount(key, weights=weight * weight, minlength=height * width)
+    weighted = predictions.weight is not None
+    sums, squares = (np.zeros(height * width), np.zeros(height * width)) if weighted else (None, None)
+    for counted, blocks in share_out(lambda start: counter.take(start, start + length), starts):
+        cases += counted
+        # In the order of the blocks, so that sums are the same by however many threads.
+        for own, square in blocks:
+            if sums is not None and squares is not None:
+                sums += own
+                squares += square
     present = np.flatnonzero(cases)
     return _confusion(
         predictions,
@@ -66,6 +75,58 @@ def count(predictions: Predictions) -> Confusion:
         None if sums is None else sums[present],
         None if squares is None else squares[present],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _CellCounter:
+    """Counts the cells of the table of truth and prediction in stretches of rows."""
+
+    predictions: Predictions
+    cells: int
+
+    def take(self, start: int, stop: int) -> tuple[NDArray[np.int64], list[tuple[Floats, Floats]]]:
+        """How many cases each cell has; with weights, their sums and those of their squares in every block."""
+        truth, predicted, weight = self.predictions.truth, self.predictions.predicted, self.predictions.weight
+        stop = min(stop, self.predictions.n)
+        one_byte = self.cells <= PAIRED_CELLS and truth.codes.dtype == predicted.codes.dtype == np.uint8
+        if one_byte and weight is None and not truth.offset and not predicted.offset and stop - start >= PAIRED_ROWS:
+            return self._take_pairs(start, stop), []
+        width = len(predicted.labels)
+        shift = truth.offset * width + predicted.offset
+        cases, blocks = np.zeros(self.cells, dtype=np.int64), []
+        buffer = np.empty(BLOCK, dtype=np.int64)
+        sums, squares = (None, None) if weight is None else np.zeros((2, self.cells))
+        for begin in range(start, stop, BLOCK):
+            rows = slice(begin, min(begin + BLOCK, stop))
+            key = _keys(truth.codes[rows], predicted.codes[rows], width, buffer)
+            if shift:
+                key -= shift
+            cases += np.bincount(key, minlength=self.cells)
+            if weight is None:
+                continue
+            own, square = (
+                np.bincount(key, weights=power, minlength=self.cells) for power in (weight[rows], weight[rows] ** 2)
+            )
+            if self.cells > FEW_CELLS and sums is not None and squares is not None:
+                sums += own
+                squares += square
+            else:
+                blocks.append((own, square))
+        if self.cells > FEW_CELLS and sums is not None and squares is not None:
+            blocks.append((sums, squares))
+        return cases, blocks
+
+    def _take_pairs(self, start: int, stop: int) -> NDArray[np.int64]:
+        """The same where a cell fits into a byte: two rows are counted at a time."""
+        truth, predicted = self.predictions.truth.codes[start:stop], self.predictions.predicted.codes[start:stop]
+        key = truth * np.uint8(len(self.predictions.predicted.labels))
+        key += predicted
+        even = len(key) // 2 * 2
+        both = np.bincount(key[:even].view(np.uint16), minlength=1 << 16).reshape(256, 256)
+        cases = both.sum(axis=0) + both.sum(axis=1)
+        if even < len(key):
+            cases[key[even]] += 1
+        return np.asarray(cases[: self.cells])
 
 
 def _keys(truth: NDArray[Any], predicted: NDArray[Any], width: int, buffer: NDArray[np.int64]) -> NDArray[np.int64]:
