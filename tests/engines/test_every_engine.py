@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from tests.engines.parts import parts
@@ -352,3 +353,15 @@ def test_spark_is_not_asked_for_names_that_it_cannot_read(spark_session):
     with pytest.raises(ColumnError, match=r"differ only in case\. In the data frame these do: 'y', 'Y'"):
         heldout.evaluate(twice, truth="y", predicted="p")
     assert heldout.evaluate(twice, truth="p", predicted="q").n == 18
+
+
+@pytest.mark.usefixtures("dask_client")
+def test_a_categorized_frame_of_dask_is_counted():
+    import dask.dataframe as dd
+
+    rows = pd.DataFrame({"truth": list("abba") * 5, "predicted": list("abaa") * 5, "site": list("xy") * 10})
+    frame = dd.from_pandas(rows, npartitions=3)
+    for given in (frame.categorize(), frame.categorize(columns=["truth"]), frame.astype({"truth": "category"})):
+        found = heldout.evaluate(given, slices=["site"])
+        assert found.labels == ("a", "b")
+        assert found["accuracy"].value == 0.75

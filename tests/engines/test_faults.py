@@ -211,6 +211,13 @@ def test_our_own_errors_and_those_of_our_own_code_pass_as_they_are():
         raise KeyError("a slip of ours")
 
 
+def test_a_process_that_read_tables_of_duckdb_ends_without_a_word():
+    """Where something of it were left, the library that binds it to Python would say so."""
+    program = "import duckdb, heldout; keep = heldout.evaluate(duckdb.sql('select 1 as truth, 1 as predicted'))"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout + ended.stderr == ""
+
+
 def test_a_spark_job_that_is_cancelled_is_an_interruption(spark_session):
     """Ctrl-C reaches Spark's own handler first, which cancels the jobs: what is raised then tells of nothing else."""
     context = spark_session.sparkContext

@@ -310,6 +310,11 @@ def test_two_functions_of_one_name_are_refused():
     second = heldout.metric(metrics.zero_one_loss, name="mine")
     with pytest.raises(OptionError, match="The measure 'mine' was declared anew after this one"):
         heldout.evaluate(TRUTH, FIRST, measures=[first, second])
+    with pytest.raises(OptionError, match="The measure 'mine' was declared anew after this one"):
+        heldout.evaluate(TRUTH, FIRST, measures="accuracy").interval(first)
+    with pytest.raises(OptionError, match="is asked for by its name") as refused:
+        heldout.evaluate(TRUTH, FIRST, measures="accuracy").interval(right)
+    assert "heldout.metric" in refused.value.hint
     assert heldout.evaluate(TRUTH, FIRST, measures=[second], replicates=50)["mine"].value == pytest.approx(
         np.mean(TRUTH != FIRST)
     )

@@ -84,3 +84,11 @@ def test_what_pages_hold_is_in_it_and_carries_its_licence(parts):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["license-files"] == ["LICENSE"]
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_every_test_behind_a_promise_about_hostile_input_is_there():
+    promised = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/.]+)`", promised))
+    assert len(named) > 8
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+    assert "docs/security.md" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")

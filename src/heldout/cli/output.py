@@ -248,7 +248,7 @@ class Outputs:
                 near = closest(ending, endings) if ending else None
                 raise OptionError(
                     f"-o {path} does not say by its ending what to write. There are: {', '.join(endings)}.",
-                    hint=f"name the file {Path(path).stem}{near or '.html'}.",
+                    hint=f"name the file {Path(path).name.partition('.')[0] or 'report'}{near or '.html'}.",
                 )
 
     def _check_layout(self) -> None:

@@ -233,9 +233,10 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
     ('macro', 'weighted')
     """
     if isinstance(text, Measure):
-        return Quantity(find(text.name, costs=costs))
+        return Quantity(find(_name_declared(text), costs=costs))
     if not isinstance(text, str):
-        raise OptionError(f"A measure is asked for by its name. Got {text!r}.", hint="for example 'macro f1'.")
+        hint = "of a function of your own heldout.metric makes a measure." if callable(text) else "such as 'macro f1'."
+        raise OptionError(f"A measure is asked for by its name. Got {text!r}.", hint=hint)
     match = WRITTEN.match(text)
     if match is None:
         raise OptionError(

@@ -132,7 +132,7 @@ def lazy_roles(
     >>> lazy_roles(frame, "the data frame", {"truth": "y", "predicted": "p"}, asked).wanted
     {'truth': 'y', 'predicted': 'p'}
     """
-    absent = withheld or {}
+    frame, absent = _settle_categories(frame), withheld or {}
     names = [*frame.collect_schema(), *absent]
     columns = Columns({}, name, from_file=from_file, every=names)
     _only_names(roles, asked)
@@ -147,6 +147,21 @@ def lazy_roles(
             raise absent[column]
     _check_names(frame, name, [*wanted.values(), *scores, *free, *sliced])
     return LazyRoles(frame, columns, wanted, tuple(guessed), scores, tuple(free), tuple(sliced))
+
+
+def _settle_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The same frame, and of Dask's categorize() a step that reads all its columns: a part of them it cannot read."""
+    import narwhals.stable.v2 as nw
+
+    native: Any = frame.to_native() if frame.implementation.is_dask() else None
+    steps = native.expr.walk() if hasattr(native, "expr") else ()
+    if not any(type(step).__name__ == "Categorize" for step in steps):
+        return frame
+    return nw.from_native(native.map_partitions(_keep_rows, meta=native._meta))  # noqa: SLF001 - as Dask asks for it
+
+
+def _keep_rows(rows: Any) -> Any:
+    return rows
 
 
 def _check_names(frame: nw.LazyFrame[Any], name: str, used: Sequence[Any]) -> None:
