@@ -207,6 +207,7 @@ BY_NAME = ("truth", "predicted", "score", "weight", "group", "fold", "id")
 def check(
     data: Any = None,
     predicted: Any = None,
+    y: Any = None,
     *,
     require: str | Iterable[str] = (),
     baseline: Any = None,
@@ -226,7 +227,10 @@ def check(
     data : Evaluation, or what evaluate takes
         An evaluation, or the true classes, a data frame, a path, counted evidence or a fitted model.
     predicted : array or column name, optional
-        The predicted classes. Fractions, or a table with a column for each class, are taken as scores.
+        The predicted classes; of a fitted model, its features. Fractions, or a table with a column for each class, are
+        taken as scores.
+    y : array, optional
+        Of a fitted model, the true classes: check(model, X, y, require="recall >= 0.8").
     require : str or sequence of str
         Requirements such as "recall[spam] >= 0.8", "recall[spam, sex=f] >= 0.8" or "accuracy >= baseline - 0.02".
     baseline : path, data frame, Evaluation or document, optional
@@ -328,7 +332,7 @@ def check(
         )
     _check_baseline(written, baseline)
     ledger = options.pop("ledger")
-    given = {"predicted": predicted, **options}
+    given = {"predicted": predicted, "y": y, **options}
     evaluation = _evaluated(data, given, terms, every=bool(refused))
     if ledger is not None:
         evaluation = enter_evaluation(evaluation, ledger, "check")
@@ -390,7 +394,7 @@ def _evaluated(data: Any, options: dict[str, Any], terms: Sequence[SliceTerm], *
             return evaluate(data, **{**options, "slices": slices}, measures="all" if every else [])
         except ColumnError as error:
             raise explain_unknown_column(error, terms) from None
-    usual = {"predicted": None, **defaults_of(CheckArguments)}
+    usual = {"predicted": None, "y": None, **defaults_of(CheckArguments)}
     given = [name for name, value in options.items() if value is not usual[name]]
     if given:
         raise OptionError(
@@ -413,7 +417,7 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
             raise OptionError(
                 "Standard input holds one file, and two are needed.", hint="name a file for the baseline."
             )
-        same = {**options, "matrix": None, "rows": None, "slices": None}
+        same = {**options, "y": None, "matrix": None, "rows": None, "slices": None}
         if isinstance(baseline, str | Path) and is_evidence_file(baseline):
             # Its rows were counted before, by whichever engine.
             same = {name: value for name, value in same.items() if name not in defaults_of(EngineArguments)}

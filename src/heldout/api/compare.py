@@ -12,6 +12,7 @@ from heldout.api.contestants import (
     OpenConnections,
     gather_contestants,
     is_contestant,
+    is_judged_here,
     is_readable,
     name_items,
     read_columns,
@@ -60,6 +61,7 @@ def compare(
     splits: bool | None = None,
     test_share: float | str | None = None,
     data_set: str | None = None,
+    X: Any = None,
     truth: Any = None,
     predicted: Any = None,
     score: Any = None,
@@ -89,8 +91,9 @@ def compare(
 
     Parameters
     ----------
-    *classifiers : evaluations, validations, paths, data frames or tables
-        Two or more classifiers; or one file with several columns of predictions; or one table of results.
+    *classifiers : evaluations, validations, fitted models, arrays, paths, data frames or tables
+        Two or more classifiers, or a dictionary of them by name; or one file with several columns of predictions; or
+        one table of results. Fitted models are judged on X and truth, arrays of predictions or scores against truth.
     measures : str or sequence of str, optional
         The measures to compare by; those of the headline unless said.
     method : str, optional
@@ -115,8 +118,10 @@ def compare(
         The share of cases that each of these splits tests, where the table does not say it.
     data_set : str, optional
         The data set of the table to compare on.
-    truth : column name, optional
-        The column of the true classes.
+    X : array or data frame, optional
+        Of fitted models, the features of the cases.
+    truth : array or column name, optional
+        The true classes, or their column.
     predicted : column name or names, optional
         The column of predictions of every file; or several of one file, a classifier each.
     score : column name or names, optional
@@ -189,7 +194,7 @@ def compare(
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
-            only_scores(named), **large, opened=opened,
+            only_scores(named), **large, opened=opened, X=X,
         )  # fmt: skip
         by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
         contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)
@@ -326,9 +331,11 @@ def _read_contestants(
     only = classifiers[0]
     if isinstance(reading.predicted, list | tuple) or isinstance(reading.score, list | tuple):
         return read_columns(only, reading, names, same_cases=same_cases)
-    if isinstance(only, list | tuple) and only and all(is_contestant(item) for item in only):
+    # An array of true classes stands beside arrays of predictions, which without it are a table of results.
+    known = is_judged_here if reading.truth_is_given and not is_readable(only) else is_contestant
+    if isinstance(only, list | tuple) and only and all(map(known, only)):
         return gather_contestants(only, names, reading, same_cases=same_cases)
-    named = isinstance(only, Mapping) and only and all(is_contestant(item) for item in only.values())
+    named = isinstance(only, Mapping) and only and all(known(item) for item in only.values())
     if lazy_frame(only) is not None:
         raise OptionError(
             f"There is one lazy frame only ({type(only).__name__}), and no columns of several classifiers were named.",
