@@ -1,7 +1,7 @@
 """Writes docs/jobs.md from the snippets in tests/jobs, whose lines it counts; `make docs` runs it.
 
-A job is a Markdown file: what is asked for, and a section for each library with its lines, or why it has none. Lines are
-counted as ruff formats them at 100 characters, without blank lines, comments and imports.
+A job is a Markdown file: what is asked for, and a section for each library with its lines, or why it has none. Lines
+are counted as ruff formats them at 100 characters, without blank lines, comments and imports.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ OURS, *PEERS = LIBRARIES = ("heldout", "scikit-learn", "skore", "torchmetrics", 
 BY_HAND = "By hand"
 HEAD = """# Fifteen daily jobs
 
-The shortest code that does a job in its library's own way. Each of these snippets runs in the tests, and its answer is checked there. Written by
-make docs from tests/jobs, where the code of all six libraries is; change that, not this page.
+Written by make docs from tests/jobs, where the code of all six libraries is; change that, not this page.
 
-Counted are lines as ruff formats them at 100 characters, without blank lines, comments and imports. Data and fitted models are there already, in the form
-that each library takes (tensors for torchmetrics, a logged model for MLflow). *By hand* (*h*) is code that the library has no function for; a dash
-is a job that it cannot do, or not without leaving it. One line is the least there can be, so where others take one too, what differs is what it says:
-that stands below each job.
+The shortest code that does a job in each library's own way. Every snippet runs in the tests, and its answer is
+checked there.
+
+Lines are counted as ruff formats them at 100 characters, without blank lines, comments and imports. Data and fitted
+models are there already, in the form that each library takes: tensors for torchmetrics, a logged model for MLflow. An h
+marks code by hand, for which the library has no function; a dash a job that it cannot do without another library. One
+line is the least there can be: where others take one too, what their answer lacks is said below the table.
 """
 
 
@@ -63,7 +65,9 @@ class Job:
 def read_jobs() -> list[Job]:
     """The jobs in the order of their files."""
     read = [_read_job(path) for path in sorted(SNIPPETS.glob("*.md"))]
-    counts = count_lines({f"{job.key}_{at}": each.code for job in read for at, each in enumerate(job.snippets.values())})
+    counts = count_lines(
+        {f"{job.key}_{at}": each.code for job in read for at, each in enumerate(job.snippets.values())}
+    )
     return [
         Job(job.key, job.title, job.asked, job.figures, {
             name: Snippet(name, each.code, each.said, counts[f"{job.key}_{at}"])
@@ -84,7 +88,9 @@ def _read_job(path: Path) -> Job:
         words = " ".join((text if code is None else text[: code.start()]).split())
         snippets[name.strip()] = Snippet(name.strip(), "" if code is None else code[1], words, 0)
     asked = " ".join(line for line in said if not line.startswith("Figures: "))
-    return Job(path.stem.partition("-")[2], title.removeprefix("# "), asked, tuple(figures[0] if figures else ()), snippets)
+    return Job(
+        path.stem.partition("-")[2], title.removeprefix("# "), asked, tuple(figures[0] if figures else ()), snippets
+    )
 
 
 def count_lines(codes: dict[str, str]) -> dict[str, int]:
@@ -101,9 +107,9 @@ def count_lines(codes: dict[str, str]) -> dict[str, int]:
 
 
 def list_counted(code: str) -> list[str]:
-    """The lines that count.
+    r"""The lines that count.
 
-    >>> list_counted("import a\\nfrom b import (\\n    c,\\n)\\n\\n# why\\nprint(c)\\n")
+    >>> list_counted("import a\nfrom b import (\n    c,\n)\n\n# why\nprint(c)\n")
     ['print(c)']
     """
     bare = re.sub(r"^(?:from \S+ )?import (?:\([^)]*\)|.*)$", "", code, flags=re.MULTILINE)

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from docs import jobs_page
 from docs.jobs_page import LIBRARIES, OURS, Job
 from tests.jobs import data
+
+from heldout.measures.catalogue import CATALOGUE, unregister
 
 JOBS = {job.key: job for job in jobs_page.read_jobs()}
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?")
@@ -27,7 +28,8 @@ SHOWN = 0.00051
 def shared(tmp_path_factory):
     """The data, and for MLflow a store of its own with the models logged, without our evaluator among its own."""
     folder = tmp_path_factory.mktemp("mlflow")
-    with contextlib.chdir(folder), warnings.catch_warnings():
+    with pytest.MonkeyPatch.context() as settings, contextlib.chdir(folder), warnings.catch_warnings():
+        settings.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
         # What other libraries warn of is theirs.
         warnings.simplefilter("ignore")
         import matplotlib as mpl
@@ -35,20 +37,24 @@ def shared(tmp_path_factory):
         from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
 
         mpl.use("agg")
-        # Nobody looks at these pictures.
-        mpl.rcParams["savefig.dpi"] = 10
-        mlflow.set_tracking_uri(f"sqlite:///{folder}/runs.db")
-        mlflow.set_experiment("jobs")
+        # Nobody looks at these pictures, and most of the time goes into their ticks.
+        ticks = ("xtick.bottom", "xtick.labelbottom", "ytick.left", "ytick.labelleft")
+        mpl.rcParams.update({"savefig.dpi": 10, **dict.fromkeys(ticks, False)})
+        mlflow.set_tracking_uri((folder / "runs").as_uri())
         names = data.share_names()
         uris = {}
         for name, model in zip(("model_uri", "other_uri", "third_uri"), names["models"].values(), strict=True):
             logged = mlflow.sklearn.log_model(model, name="model", pip_requirements=[], serialization_format="pickle")
             uris[name] = logged.model_uri
         taken = _model_evaluation_registry._registry.pop("heldout", None)
+        before = set(CATALOGUE)
         yield {**names, **uris}
+        for name in set(CATALOGUE) - before:
+            unregister(name)
         if taken is not None:
             _model_evaluation_registry._registry["heldout"] = taken
         mlflow.set_tracking_uri(None)
+        mpl.rcdefaults()
 
 
 def run_snippet(code: str, names: dict[str, Any]) -> str:
@@ -58,6 +64,9 @@ def run_snippet(code: str, names: dict[str, Any]) -> str:
     def display(value: Any) -> None:
         html = getattr(value, "_repr_html_", lambda: None)()
         print(value, re.sub(r"<[^>]*>", " ", html or ""), file=shown)
+
+        # What a search found is asked for after it is shown.
+        print(getattr(value, "best_score_", ""), file=shown)
 
     tree = ast.parse(code)
     last = tree.body[-1]

@@ -395,7 +395,6 @@ def gather_contestants(
     """The contestants by name, in the order they were given; `same_cases` where all of them judged the same cases.
 
     >>> from heldout.api.evaluate import evaluate
-from heldout.api.fitted_model import is_model
     >>> one, two = evaluate([0, 1], [0, 1]), evaluate([0, 1], [1, 1])
     >>> list(gather_contestants([one, two], None, ContestantOptions()))
     ['A', 'B']

@@ -28,6 +28,7 @@ WEIGHTS = ("sample_weight", "weight", "weights")
 SCORES = ("score", "scores", "y_score", "y_prob", "y_proba", "proba", "probability", "probabilities", "y_scores")
 # How measures are called of which less is better, as scikit-learn names them.
 LOSSES = ("_loss", "_error", "_cost", "_errors")
+LOSS_NAMES = tuple(ending[1:] for ending in LOSSES)
 FIRST = Headline(15, ("screen", "page", "comparison"))
 UNDEFINED = "its formula has no value for these counts"
 NO_VALUE = "the function gave no number for these cases"
@@ -362,7 +363,7 @@ def _check_name(function: Any, given: str | None) -> str:
 
 def _find_direction(name: str, given: Direction | None) -> Direction:
     if given is None:
-        return "lower" if name.endswith(LOSSES) else "higher"
+        return "lower" if name.endswith(LOSSES) or name in LOSS_NAMES else "higher"
     if given not in ("higher", "lower", "zero", "none"):
         raise OptionError(
             f"The direction of {name} must be 'higher', 'lower', 'zero' or 'none'. Got {given!r}.",
