@@ -87,7 +87,7 @@ class Evaluation(Reviewed):
 
     @property
     def verdict(self) -> str:
-        """Whether it beats the commonest class, and how good it is where it matters, in a few sentences."""
+        """Whether it beats the commonest class, or guessing, and how good it is where it matters."""
         return " ".join(bound_late(self._phrased_by)(self))
 
     @property
