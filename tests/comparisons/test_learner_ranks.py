@@ -33,7 +33,7 @@ def clear_winner(n=30, k=4):
 def test_a_control_is_compared_as_in_r(correction):
     found = rank_learners(FILE, control="C4.5", correction=correction)
     key = {"bonferroni": "p_bonf"}.get(correction, f"p_{correction}")
-    assert {pair.b: pair.adjusted for pair in found.pairs} == pytest.approx(DEMSAR[key], rel=1e-9)
+    assert {pair.b: pair.p for pair in found.pairs} == pytest.approx(DEMSAR[key], rel=1e-9)
     assert {pair.a for pair in found.pairs} == {"C4.5"}
 
 
@@ -51,7 +51,7 @@ def test_demsars_verdicts():
     assert "No pair can be told apart (Nemenyi, level 0.95)" in pairs.verdict
     # At 10 % the critical difference 1.118 is small enough for the best and the second against the worst.
     bolder = rank_learners(FILE, level=0.9)
-    assert {(pair.better, pair.worse) for pair in bolder.pairs if pair.different} == {
+    assert {(pair.ahead, pair.behind) for pair in bolder.pairs if pair.different} == {
         ("C4.5+m", "C4.5"),
         ("C4.5+m+cf", "C4.5"),
     }
@@ -63,7 +63,7 @@ def test_nothing_to_tell():
     assert "cannot be told from these 8 data sets" in found.verdict
     assert "No pair" in found.verdict
     same = rank_learners(np.ones((6, 3)))
-    assert {pair.adjusted for pair in same.pairs} == {1}
+    assert {pair.p for pair in same.pairs} == {1}
     assert any("no difference between any of the learners" in note for note in same.notes)
     assert "equal on every data set" in str(same)
     assert "None can be told from learner 1" in rank_learners(np.ones((6, 3)), control="learner 1").verdict
@@ -73,7 +73,7 @@ def test_nothing_to_tell():
 def test_clear_differences_are_found_by_every_correction(correction):
     found = rank_learners(clear_winner(), correction=correction)
     assert "learner 1 is better than" in found.verdict
-    assert all(pair.better < pair.worse for pair in found.pairs)
+    assert all(pair.ahead < pair.behind for pair in found.pairs)
     extremes = next(pair for pair in found.pairs if (pair.a, pair.b) == ("learner 1", "learner 4"))
     assert extremes.different
     assert extremes.difference < 0

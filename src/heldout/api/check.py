@@ -15,7 +15,7 @@ from heldout.api.contestants import is_readable
 from heldout.api.evaluate import enter_evaluation, evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
 from heldout.arguments import closest, listing
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.engines.engine_choice import known_evidence
 from heldout.errors import ColumnError, FileError, OptionError
@@ -74,10 +74,10 @@ def baseline_of(
     theirs = name if name != ours else f"{name} (baseline)"
 
     @cache
-    def compared(level: float) -> Comparison:
+    def compared(level: float) -> PairwiseComparison:
         settings = {**options, "level": level}
         comparison = compare(evaluation, other, measures=list(names), names=[ours, theirs], **settings)
-        if not isinstance(comparison, Comparison):
+        if not isinstance(comparison, PairwiseComparison):
             message = "two evaluations are compared pair by pair"
             raise TypeError(message)
         return comparison

@@ -20,9 +20,8 @@ from heldout.api.contestants import (
 from heldout.api.evaluate import check_path
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import Missing, check_level, check_whole, listing
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import Comparison, PairwiseComparison
 from heldout.comparisons.design import CompareOptions, PairingDesign
-from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pair_test import MarginKind
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
@@ -80,7 +79,7 @@ def compare(
     ignore: str | Iterable[str] = (),
     ledger: Any = None,
     **large: Unpack[EngineArguments],
-) -> Comparison | LearnerRanks:
+) -> Comparison:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
     Files are matched by `id` or by their order. One file may hold several columns of predictions or scores. Results of
@@ -165,9 +164,9 @@ def compare(
 
     Returns
     -------
-    Comparison or LearnerRanks
-        Differences with intervals and a verdict for every pair; over three or more learners on many data sets, their
-        ranks.
+    Comparison
+        A verdict for every pair: differences with intervals (PairwiseComparison), and of three or more learners on many
+        data sets their ranks (LearnerRanks).
 
     Examples
     --------
@@ -221,7 +220,7 @@ def compare(
         made = compare_contestants(
             design, pairs, named, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
-    made = replace(made, notes=(*said, *made.notes))
+    made = made.with_notes(said)
     return made if ledger is None else enter_comparison(made, design, ledger)
 
 
@@ -276,7 +275,7 @@ def _compare_results(
     options: TableOptions,
     control: str | None,
     measure: str | Sequence[str] | None,
-) -> Comparison | LearnerRanks:
+) -> Comparison:
     """A table of results, or the results of single splits, which columns of runs and folds tell."""
     if all(map(is_cross_validation, classifiers)):
         table = name_items(classifiers, others.pop("names"))
@@ -286,22 +285,15 @@ def _compare_results(
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     found = read_split_results(table, asked, **by_split._asdict())
     if found is not None:
-        return _with_notes(compare_splits(found, control, options), said)
+        return compare_splits(found, control, options).with_notes(said)
     # A margin is judged over splits, and not over data sets.
     _check_table_options(classifiers[0], margin, reading)
     if by_split.splits is None:
         check_row_names(table)
-    return _with_notes(compare_table(table, control, options, measure), said)
+    return compare_table(table, control, options, measure).with_notes(said)
 
 
-def _with_notes(made: Comparison | LearnerRanks, notes: Sequence[str]) -> Comparison | LearnerRanks:
-    """The same with more notes before its own, which ranks have as sentences."""
-    if isinstance(made, Comparison):
-        return replace(made, notes=(*notes, *made.notes))
-    return replace(made, notes=(*(f"{note[:1].upper()}{note[1:]}." for note in notes), *made.notes))
-
-
-def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any) -> Comparison:
+def enter_comparison(comparison: PairwiseComparison, design: PairingDesign, ledger: Any) -> PairwiseComparison:
     """The comparison with what a ledger says of its cases, in which this use is entered."""
     values: dict[tuple[str, str], float] = {}
     for pair in comparison.pairs:

@@ -388,8 +388,6 @@ class SharedCases(PairingDesign):
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants on their common cases."""
         refuse_rope(options)
-        if quantity.is_of_cases:
-            return self._test_functions(a, b, quantity, options)
         if quantity.is_score:
             return self._test_scores(a, b, quantity, options)
         costs = quantity.bound.costs
@@ -404,10 +402,6 @@ class SharedCases(PairingDesign):
             self.counts(a, b), quantity, method=options.method, level=options.level, seed=options.seed,
             replicates=options.count_replicates,
         )  # fmt: skip
-
-    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
-        """The difference by one's own function of the cases; only rows in memory have it."""
-        raise NotImplementedError
 
     @abstractmethod
     def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
@@ -517,7 +511,11 @@ class PairedCases(SharedCases):
         """What functions of the cases take of one contestant, in the order of the cases."""
         return CaseValues.of(self._predictions(index).part(self.paired.rows[index]))
 
-    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference of two contestants on their common cases, also by one's own function of their rows."""
+        if not quantity.is_of_cases:
+            return super().test(a, b, quantity, options)
+        refuse_rope(options)
         return compare_functions(
             self._case_values(a), self._case_values(b), quantity.bound, method=options.method, level=options.level,
             seed=options.seed, replicates=options.count_replicates,

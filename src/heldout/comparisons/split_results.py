@@ -16,7 +16,6 @@ from heldout.arrays import Floats
 from heldout.comparisons.comparison import UNNAMED, Comparison
 from heldout.comparisons.design import CompareOptions
 from heldout.comparisons.fold_tests import MeasureKey, SplitResults
-from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pair_test import PROCEDURES, Setting
 from heldout.comparisons.pairing import TabledSplits, means_together
 from heldout.comparisons.pairwise import TableOptions, choose_pairs, compare_contestants, compare_table
@@ -52,7 +51,7 @@ def result(value: Any) -> tuple[Any, Any]:
 
 def compare_splits(
     found: Sequence[SplitResults], control: str | None, options: TableOptions, replicates: int | None = None
-) -> Comparison | LearnerRanks:
+) -> Comparison:
     """One data set split by split, by the corrected resampled t; several by the means over the splits of each."""
     only = found[0]
     if len(only.learners) < 2:
@@ -75,9 +74,7 @@ def compare_splits(
     )
 
 
-def _compare_means(
-    found: Sequence[SplitResults], control: str | None, options: TableOptions
-) -> Comparison | LearnerRanks:
+def _compare_means(found: Sequence[SplitResults], control: str | None, options: TableOptions) -> Comparison:
     """Several data sets: the mean over the splits of each is one result."""
     names = [own.data_set for own in found]
     method = None if options.method is None else PROCEDURES.get(str(options.method).strip().casefold())
