@@ -279,10 +279,10 @@ class Result(ABC):
 
     @final
     def to_html(self) -> str:
-        """The blocks as an HTML fragment."""
+        """What a notebook shows of it, as an HTML fragment for any page; `write("report.html")` writes a whole page."""
         from heldout.show.html import render_html
 
-        return render_html(self.blocks())
+        return render_html(bound_late(self._notebook_by)(self))
 
     @final
     def __str__(self) -> str:
@@ -298,9 +298,7 @@ class Result(ABC):
 
     @final
     def _repr_html_(self) -> str:
-        from heldout.show.html import render_html
-
-        return render_html(bound_late(self._notebook_by)(self))
+        return self.to_html()
 
     @final
     def write(self, path: str | Path, kind: str | None = None) -> Path:

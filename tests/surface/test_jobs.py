@@ -38,7 +38,7 @@ def shared(tmp_path_factory):
 
         mpl.use("agg")
         # Nobody looks at these pictures, and most of the time goes into their ticks.
-        ticks = ("xtick.bottom", "xtick.labelbottom", "ytick.left", "ytick.labelleft")
+        ticks: Any = ("xtick.bottom", "xtick.labelbottom", "ytick.left", "ytick.labelleft")
         mpl.rcParams.update({"savefig.dpi": 10, **dict.fromkeys(ticks, False)})
         mlflow.set_tracking_uri((folder / "runs").as_uri())
         names = data.share_names()
@@ -53,7 +53,7 @@ def shared(tmp_path_factory):
             unregister(name)
         if taken is not None:
             _model_evaluation_registry._registry["heldout"] = taken
-        mlflow.set_tracking_uri(None)
+        mlflow.set_tracking_uri("")
         mpl.rcdefaults()
 
 

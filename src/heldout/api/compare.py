@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 from heldout.api.contestants import (
     ContestantOptions,
@@ -220,7 +220,7 @@ def compare(
         made = compare_contestants(
             design, pairs, named, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
-    made = made.with_notes(said)
+    made = _note(made, said)
     return made if ledger is None else enter_comparison(made, design, ledger)
 
 
@@ -285,12 +285,20 @@ def _compare_results(
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     found = read_split_results(table, asked, **by_split._asdict())
     if found is not None:
-        return compare_splits(found, control, options).with_notes(said)
+        return _note(compare_splits(found, control, options), said)
     # A margin is judged over splits, and not over data sets.
     _check_table_options(classifiers[0], margin, reading)
     if by_split.splits is None:
         check_row_names(table)
-    return compare_table(table, control, options, measure).with_notes(said)
+    return _note(compare_table(table, control, options, measure), said)
+
+
+Made = TypeVar("Made", bound=Comparison)
+
+
+def _note(made: Made, notes: Sequence[str]) -> Made:
+    """The same with more notes before its own."""
+    return made._with_notes(notes)  # noqa: SLF001 - the contract of every comparison
 
 
 def enter_comparison(comparison: PairwiseComparison, design: PairingDesign, ledger: Any) -> PairwiseComparison:

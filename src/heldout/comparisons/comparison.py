@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from heldout.arguments import listing
 from heldout.comparisons.best import Best
@@ -195,7 +195,7 @@ class Comparison(RenderedResult):
         """What is said of two of them."""
 
     @abstractmethod
-    def with_notes(self, notes: Sequence[str]) -> Comparison:
+    def _with_notes(self, notes: Sequence[str]) -> Self:
         """The same with more notes before its own."""
 
 
@@ -251,7 +251,7 @@ class PairwiseComparison(Comparison, Reviewed):
     def __iter__(self) -> Iterator[Pair]:
         return iter(self.pairs)
 
-    def with_notes(self, notes: Sequence[str]) -> PairwiseComparison:
+    def _with_notes(self, notes: Sequence[str]) -> Self:
         """The same with more notes before its own."""
         return replace(self, notes=(*notes, *self.notes))
 

@@ -280,7 +280,7 @@ class PairingDesign(ABC):
         """The value of one contestant."""
         own = self.evaluations[index]
         if quantity.is_of_cases:
-            return own.case_estimator.value(quantity)
+            return own.value(quantity)
         if quantity.is_score:
             return float("nan") if own.scores is None else own.scores.value(translate_class(quantity, own.labels))
         return compute_value(self.confusion(index), quantity)

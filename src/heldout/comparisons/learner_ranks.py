@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class LearnerRanks(Comparison):
     def __iter__(self) -> Iterator[RankPair]:
         return iter(self.pairs)
 
-    def with_notes(self, notes: Sequence[str]) -> LearnerRanks:
+    def _with_notes(self, notes: Sequence[str]) -> Self:
         """The same with more notes before its own, which are sentences."""
         return replace(self, notes=(*(f"{note[:1].upper()}{note[1:]}." for note in notes), *self.notes))
 

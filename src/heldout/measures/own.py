@@ -224,8 +224,8 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 def _is_arithmetic(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         # A tower of powers of whole numbers would be reckoned for ever.
-        power = node.right
-        return isinstance(power, ast.Constant) and _is_figure(power) and abs(power.value) <= HIGHEST_POWER
+        power = node.right.value if isinstance(node.right, ast.Constant) else None
+        return isinstance(power, int | float) and abs(power) <= HIGHEST_POWER
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         return type(node.op) in _OPERATORS
     return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and _is_figure(node))
