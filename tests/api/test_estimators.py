@@ -158,7 +158,7 @@ def test_gates_and_thresholds_take_a_fitted_model(mail):
     assert gate.rows() == heldout.check(evaluation, require="recall >= 0.1, roc_auc >= 0.99").rows()
     scores = model.predict_proba(X)[:, list(model.classes_).index("spam")]
     ours = heldout.choose_threshold(model, X, y, by="f1", positive="spam")
-    assert ours.threshold == heldout.choose_threshold(y, scores, by="f1", positive="spam").threshold
+    assert ours.rows() == heldout.choose_threshold(y, scores, by="f1", positive="spam").rows()
     with pytest.raises(OptionError, match="there is no model"):
         heldout.choose_threshold(y, scores, y)
     with pytest.raises(OptionError, match="gives no scores"):
@@ -202,7 +202,7 @@ def test_fitted_models_and_arrays_are_compared_like_their_evaluations(mail):
     assert heldout.compare(scores, truth=y).rows() == rows
     assert heldout.compare([*scores.values()], truth=y, names=list(scores)).rows() == rows
     first, second = (score.tolist() for score in scores.values())
-    pair = heldout.compare(first, second, y_true=y.tolist(), measures="brier", names=list(scores))
+    pair = heldout.compare(first, second, y=y.tolist(), measures="brier", names=list(scores))
     assert pair.rows()[0]["difference"] == next(row["difference"] for row in rows if row["measure"] == "brier")
     # A model has the name of its class, a pipeline that of its last step.
     piped = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
@@ -220,5 +220,7 @@ def test_models_and_arrays_without_truth_or_features_are_not_compared(mail):
         heldout.compare(y, y)
     with pytest.raises(OptionError, match="predicted or score by name"):
         heldout.compare(*models, X=X, y=y, score=y)
+    with pytest.raises(OptionError, match="given twice"):
+        heldout.compare(*models, X=X, y=y, truth=y)
     with pytest.raises(OptionError, match="none to read: X"):
         heldout.compare(heldout.evaluate(y, y), heldout.evaluate(y, y), X=X)

@@ -352,8 +352,8 @@ def test_a_validation_and_repeated_predictions_have_them_too():
 
 
 def test_a_formula_can_be_written_as_text(judged):
-    cells = [((t == TRUTH) & (p == FIRST)).sum() for t, p in (("spam", "spam"), ("ham", "spam"), ("spam", "ham"))]
-    tp, fp, fn = map(int, cells)
+    told, spam = FIRST == "spam", TRUTH == "spam"
+    tp, fp, fn = (int(cell.sum()) for cell in (told & spam, told & ~spam, ~told & spam))
     asked = heldout.evaluate(TRUTH, FIRST, positive="spam", measures=["alarm_cost = (fp + 5 * fn) / (TP + fp)", "f1"])
     assert [e.measure for e in asked.estimates] == ["alarm_cost", "f1"]
     assert asked["alarm_cost"].value == pytest.approx((fp + 5 * fn) / (tp + fp))

@@ -61,6 +61,7 @@ def compare(
     test_share: float | str | None = None,
     data_set: str | None = None,
     X: Any = None,
+    y: Any = None,
     truth: Any = None,
     predicted: Any = None,
     score: Any = None,
@@ -119,6 +120,8 @@ def compare(
         The data set of the table to compare on.
     X : array or data frame, optional
         Of fitted models, the features of the cases.
+    y : array, optional
+        Of fitted models, the true classes: compare(model, other, X=X, y=y).
     truth : array or column name, optional
         The true classes, or their column.
     predicted : column name or names, optional
@@ -186,14 +189,16 @@ def compare(
     ignored = check_codes(ignore)
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
+    if y is not None and truth is not None:
+        raise OptionError("The true classes were given twice, as y and as truth.", hint="give one of them.")
     EngineOptions.from_options(large).checked()
     claims = Claims(correction, margin, margin_kind)
     claims.check(control)
     # Connections that an engine opens for reading are closed when all is counted.
     with OpenConnections() as opened:
         reading = ContestantOptions(
-            truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
-            only_scores(named), **large, opened=opened, X=X,
+            truth if y is None else y, predicted, score, threshold, id, fold, group, weight, positive, labels, costs,
+            level, missing, seed, only_scores(named), **large, opened=opened, X=X,
         )  # fmt: skip
         by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
         contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)

@@ -178,6 +178,8 @@ class Comparison(RenderedResult):
     level: float
     correction: str
     notes: tuple[str, ...]
+    # Which may be the best, of three or more that were compared pair by pair.
+    best: Best | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.pairs)
@@ -191,8 +193,16 @@ class Comparison(RenderedResult):
         """The p-value of the first pair; over many data sets, of all learners at once."""
 
     @abstractmethod
-    def get(self, a: str, b: str) -> ComparedPair:
+    def get(self, a: str, b: str) -> Any:
         """What is said of two of them."""
+
+    @abstractmethod
+    def __getitem__(self, measure: str) -> Any:
+        """What is said of two by a measure."""
+
+    @abstractmethod
+    def models(self) -> ModelTable:
+        """Models × measures: the table of a paper."""
 
     @abstractmethod
     def _with_notes(self, notes: Sequence[str]) -> Self:

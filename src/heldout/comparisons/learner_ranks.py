@@ -12,7 +12,7 @@ import numpy as np
 from heldout.arguments import check_level, closest, listing
 from heldout.arrays import Floats
 from heldout.atomic_write import write_whole
-from heldout.comparisons.comparison import Comparison, Outcome
+from heldout.comparisons.comparison import Comparison, ModelTable, Outcome
 from heldout.comparisons.corrections import CORRECTIONS, FOR_A_CONTROL, adjust_p_values, find_correction
 from heldout.comparisons.ranks import (
     NEMENYI,
@@ -112,7 +112,22 @@ class LearnerRanks(Comparison):
 
     def _with_notes(self, notes: Sequence[str]) -> Self:
         """The same with more notes before its own, which are sentences."""
-        return replace(self, notes=(*(f"{note[:1].upper()}{note[1:]}." for note in notes), *self.notes))
+        sentences = [note if note.endswith(".") else f"{note[:1].upper()}{note[1:]}." for note in notes]
+        return replace(self, notes=(*sentences, *self.notes))
+
+    def __getitem__(self, measure: str) -> RankPair:
+        """Refused: ranks are by one measure, and of more than two."""
+        raise OptionError(
+            f"Learners are ranked over data sets by one measure, and {measure!r} was asked for.",
+            hint="use .get(a, b) to name a pair, or iterate over all pairs.",
+        )
+
+    def models(self) -> ModelTable:
+        """Refused: over many data sets a learner has a rank, and no value of its own."""
+        raise OptionError(
+            "Over many data sets a learner has a rank, and no value of its own to put into a table.",
+            hint="use to_latex(), to_frame() or average_ranks; to_tikz() draws the ranks for a paper.",
+        )
 
     def get(self, a: str, b: str) -> RankPair:
         """The comparison of two learners."""

@@ -116,7 +116,8 @@ def _compare_means(found: Sequence[SplitResults], control: str | None, options: 
     left = [f"{name} {gap:,}" for name, gap in gaps.items() if gap]
     lacking = [f"Splits in which a learner has no value are left out of all of them: {listing(left)}."] if left else []
     read = [f"{each[:1].upper()}{each[1:]}." for own in found for each in own.notes]
-    return replace(made, notes=tuple(dict.fromkeys([note, *lacking, *read, *made.notes])))
+    told = [each for each in dict.fromkeys([note, *lacking, *read]) if each not in made.notes]
+    return made._with_notes(told)  # noqa: SLF001 - the contract of every comparison
 
 
 # Reading: which columns are runs and folds, data sets, learners and sizes, and which hold the results.
