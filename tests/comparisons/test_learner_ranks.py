@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.corrections import CORRECTIONS
 from heldout.comparisons.learner_ranks import groups_of, rank_learners
 from heldout.errors import FileError, OptionError, ValuesError
@@ -227,3 +228,21 @@ def test_tikz_keeps_any_name_as_text():
     body = [line for line in text.splitlines()[2:-1] if line]
     assert all(line.startswith((r"\draw", r"\node")) and line.endswith(";") for line in body)
     assert len([line for line in body if "node[left" in line or "node[right" in line]) == 4
+
+
+def test_ranks_are_a_comparison_like_any_other():
+    found = rank_learners(clear_winner())
+    assert isinstance(found, Comparison)
+    assert found.names == ("learner 1", "learner 2", "learner 3", "learner 4")
+    first = found.get("learner 1", "learner 4")
+    assert first.better == "a"
+    assert first.p < 0.05
+    assert first.verdict.startswith("learner 1 is better than learner 4: average ranks apart by ")
+    same = rank_learners(np.ones((6, 3))).pairs[0]
+    assert same.better == "undecided"
+    assert same.verdict.startswith("learner 1 and learner 2 cannot be told apart")
+    assert found.best is None
+    with pytest.raises(OptionError, match="no value of its own"):
+        found.models()
+    with pytest.raises(OptionError, match="ranked over data sets by one measure"):
+        found["accuracy"]

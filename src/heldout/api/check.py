@@ -295,7 +295,7 @@ def check(
     passes : int
         How often the scores may be read to get there.
     limits : dictionary, optional
-        Other limits of the rules whose findings are forbidden: {"H014": {"width": 0.1}}.
+        Other limits of rules, by code and name: {"H014": {"width": 0.1}}.
     ledger : path, optional
         A file in which this use of the cases is entered; earlier uses are a finding.
 

@@ -91,7 +91,7 @@ def choose_threshold(
     honest : bool
         Whether the choice is judged on cases that had no part in it, by cross-fitting.
     folds : int
-        The number of folds of that cross-fitting.
+        The number of folds of the cross-fitting.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
