@@ -50,15 +50,15 @@ lint: setup ## style, types and the direction of imports
 
 # CHROMIUM=/path/to/it where the browser has another name; make hands what it is given on to what it runs.
 chromium: setup ## install the browser that the tests need, where it is missing and may be installed
-	@$(PYTHON) tests/chromium.py
+	@$(PYTHON) -m tests.programs chromium
 
 # JAVA_HOME=/folder/of/it where Java is not on the path.
 java: setup ## install the Java that Spark needs, where it is missing and may be installed
-	@$(PYTHON) tests/java.py
+	@$(PYTHON) -m tests.programs java
 
 # PDFLATEX=/path/to/it where pdflatex has another name.
 latex: setup ## install the pdflatex that the tests need, where it is missing and may be installed
-	@$(PYTHON) tests/latex.py
+	@$(PYTHON) -m tests.programs latex
 
 peers: .venv/.peers ## install torch and the libraries whose jobs the tests do beside ours
 
@@ -87,9 +87,10 @@ promises: setup ## measure again what intervals cover and how often tests reject
 bench: .venv-bench/.made ## time us against our peers, interleaved (long); writes benchmarks/results/
 	.venv-bench/bin/python -m benchmarks
 
-docs: setup ## write docs/measures.md and docs/findings.md from the declarations
+docs: setup ## write docs/measures.md, findings.md and jobs.md from the declarations
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
+	$(PYTHON) docs/jobs_page.py
 
 # The wheel is installed beside nothing else, so that a package that only tests have is not taken for granted.
 dist: setup ## build wheel and sdist into dist/, check them, and try every command in an environment of its own
@@ -102,8 +103,8 @@ sbom: setup ## write the list of parts with their licences (CycloneDX) to dist/h
 	$(PYTHON) docs/sbom.py dist/heldout.cdx.json
 
 pictures: setup chromium ## photograph the page and a notebook for the documentation
-	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) docs/page_pictures.py
-	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) -m tests.jupyter docs
+	CHROMIUM="$$($(PYTHON) -m tests.programs chromium)" $(PYTHON) docs/page_pictures.py
+	CHROMIUM="$$($(PYTHON) -m tests.programs chromium)" $(PYTHON) -m tests.jupyter docs
 
 clean: ## remove environments, caches and built files
 	rm -rf .venv .venv-bench .venv-uv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -53,7 +53,7 @@ def take() -> None:
     """Write the pages of some examples to a temporary folder and photograph them in Chromium."""
     from playwright.sync_api import sync_playwright
 
-    # `make pictures` says which browser, as found by tests/chromium.py.
+    # `make pictures` says which browser, as found by tests/programs.py.
     chromium = os.environ["CHROMIUM"]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         files = {name: answer.write(Path(folder) / f"{name}.html") for name, answer in make_answers().items()}

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, 
 
 from heldout.show.blocks import Block
 from heldout.show.html import render_page
-from tests.chromium import needed
+from tests.programs import CHROMIUM
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -27,7 +27,7 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 def launched(driver: Playwright) -> Browser:
     """The machine's own Chromium, or the one that CHROMIUM names."""
-    return driver.chromium.launch(executable_path=needed(), headless=True, args=list(ARGUMENTS))
+    return driver.chromium.launch(executable_path=CHROMIUM.require(), headless=True, args=list(ARGUMENTS))
 
 
 class Watched:

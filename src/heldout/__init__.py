@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heldout.api.validate import validate
     from heldout.cards.api import card
     from heldout.cards.card import Card
-    from heldout.comparisons.comparison import Comparison
+    from heldout.comparisons.comparison import Comparison, PairwiseComparison
     from heldout.comparisons.learner_ranks import LearnerRanks
     from heldout.comparisons.recalibration import Recalibration
     from heldout.costs import Costs
@@ -56,6 +56,7 @@ _HOMES = {
     "HeldoutError": "heldout.errors",
     "LearnerRanks": "heldout.comparisons.learner_ranks",
     "LearningCurve": "heldout.resampling.learning_curve",
+    "PairwiseComparison": "heldout.comparisons.comparison",
     "Ranking": "heldout.evidence",
     "Recalibration": "heldout.comparisons.recalibration",
     "Report": "heldout.report.report",
@@ -100,6 +101,7 @@ __all__ = [
     "HeldoutError",
     "LearnerRanks",
     "LearningCurve",
+    "PairwiseComparison",
     "Ranking",
     "Recalibration",
     "Report",

@@ -93,7 +93,7 @@ class Result(ABC):
     """An answer that can be read, stored and bound with others.
 
     A frozen dataclass with `eq=False` inherits this, names its `schema`, and says two things: `rows`, the tidy figures,
-    and `blocks`, how it reads, or who renders it. Everything else is derived here and nowhere overridden.
+    and `blocks`, how it reads. Everything else is derived here and nowhere overridden.
 
     >>> from dataclasses import dataclass
     >>> from heldout.show.blocks import Prose
@@ -117,8 +117,6 @@ class Result(ABC):
     schema: ClassVar[str]
     # Where the rows stand in the document; empty where the facts hold them.
     rows_name: ClassVar[str] = "estimates"
-    # What says how it reads, as "module:function" of a layer above; empty where it says so itself.
-    _rendered_by: ClassVar[str] = ""
     # Its kinds of chart, the usual one first, each with what draws it in the same way.
     _charts: ClassVar[Mapping[str, str]] = {"intervals": "heldout.report.interval_chart:draw_rows"}
     # What a notebook shows of it.
@@ -128,20 +126,13 @@ class Result(ABC):
     def rows(self) -> list[dict[str, object]]:
         """Flat, tidy rows of scalars, each beginning with `ROW_KEYS`."""
 
+    @abstractmethod
     def blocks(self) -> list[Block]:
         """How the answer reads, from top to bottom."""
-        return self._render("screen")
 
     def page_blocks(self) -> list[Block]:
         """How it reads on a page of its own; what `blocks` says, unless there is more to show."""
-        return self._render("page") if self._rendered_by else self.blocks()
-
-    @final
-    def _render(self, form: Form) -> list[Block]:
-        if not self._rendered_by:
-            raise NotImplementedError(f"{type(self).__name__} neither has blocks of its own nor names what renders it")
-        blocks: list[Block] = bound_late(self._rendered_by)(self, form)
-        return blocks
+        return self.blocks()
 
     @property
     def verdict(self) -> str:
@@ -288,10 +279,10 @@ class Result(ABC):
 
     @final
     def to_html(self) -> str:
-        """The blocks as an HTML fragment."""
+        """What a notebook shows of it, as an HTML fragment for any page; `write("report.html")` writes a whole page."""
         from heldout.show.html import render_html
 
-        return render_html(self.blocks())
+        return render_html(bound_late(self._notebook_by)(self))
 
     @final
     def __str__(self) -> str:
@@ -307,9 +298,7 @@ class Result(ABC):
 
     @final
     def _repr_html_(self) -> str:
-        from heldout.show.html import render_html
-
-        return render_html(bound_late(self._notebook_by)(self))
+        return self.to_html()
 
     @final
     def write(self, path: str | Path, kind: str | None = None) -> Path:
@@ -354,6 +343,27 @@ class Result(ABC):
             return render_page(blocks, title=titles[0] if titles else self.schema)
         text = {".md": self.to_markdown, ".tex": self.to_latex, ".txt": self.__str__}[ending]
         return text() + "\n"
+
+
+class RenderedResult(Result):
+    """A result that a layer above says how to read: named in `_rendered_by`, as "module:function"."""
+
+    __slots__ = ()
+
+    _rendered_by: ClassVar[str]
+
+    def blocks(self) -> list[Block]:
+        """How the answer reads, from top to bottom."""
+        return self._render("screen")
+
+    def page_blocks(self) -> list[Block]:
+        """How it reads on a page of its own."""
+        return self._render("page")
+
+    @final
+    def _render(self, form: Form) -> list[Block]:
+        blocks: list[Block] = bound_late(self._rendered_by)(self, form)
+        return blocks
 
 
 def keeps_backend(function: Callable[P, R]) -> Callable[P, R]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
-from heldout.result import Result, bound_late, make_row
+from heldout.result import RenderedResult, bound_late, make_row
 from heldout.show.blocks import Block
 
 Severity: TypeAlias = Literal["act", "know"]
@@ -72,7 +72,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Review(Result):
+class Review(RenderedResult):
     """What the rules say: those that fired, those that passed, and those that had nothing to look at."""
 
     schema: ClassVar[str] = "heldout/review@1"
@@ -161,7 +161,7 @@ class Review(Result):
         }
 
 
-class Reviewed(Result):
+class Reviewed(RenderedResult):
     """A result that rules are put to: the layer above that does so is named in `_reviewed_by`, as "module:function"."""
 
     _reviewed_by: ClassVar[str]

@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import heldout
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.errors import OptionError
 
@@ -30,7 +30,7 @@ TWO = {name: TABLE[name] for name in ("a", "b")}
 
 def test_two_learners_are_compared_by_wilcoxon_without_being_asked():
     found = compare(TWO)
-    assert isinstance(found, Comparison)
+    assert isinstance(found, PairwiseComparison)
     expected = stats.wilcoxon(VALUES["a"], VALUES["b"], method="exact")
     assert found.pairs[0].tested.method == "wilcoxon"
     assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
@@ -43,7 +43,7 @@ def test_three_learners_are_ranked():
 
 def test_a_test_for_two_compares_all_pairs_with_a_correction():
     found = compare(TABLE, method="wilcoxon")
-    assert isinstance(found, Comparison)
+    assert isinstance(found, PairwiseComparison)
     raw = [stats.wilcoxon(VALUES[x], VALUES[y], method="exact").pvalue for x, y in ("ab", "ac", "bc")]
     expected = multipletests(raw, method="holm")[1]
     assert [pair.p for pair in found] == pytest.approx(list(expected), abs=1e-12)

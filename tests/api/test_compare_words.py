@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from heldout.api.compare import compare
 from heldout.api.evaluate import evaluate
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number
 
@@ -33,9 +33,9 @@ def in_folds(seed: int, share: float = 0.2, n: int = 120) -> dict[str, np.ndarra
     return {"truth": truth.astype(int), "predicted": answers.astype(int), "p_1": scores, "fold": fold}
 
 
-def found(*classifiers: object, **options: object) -> Comparison:
+def found(*classifiers: object, **options: object) -> PairwiseComparison:
     made = compare(*classifiers, **options)  # type: ignore[arg-type]
-    assert isinstance(made, Comparison)
+    assert isinstance(made, PairwiseComparison)
     return made
 
 
@@ -112,7 +112,7 @@ def scored(values):
 
 def test_the_screen_says_that_two_roc_curves_cross():
     found = compare({"M1": scored(FIRST), "M2": scored(SECOND)})
-    assert isinstance(found, Comparison)
+    assert isinstance(found, PairwiseComparison)
     said = " ".join(str(found).split())
     assert found.roc().verdict in said
     assert "Curves M1 is better at false positive rates up to .182" in said

@@ -14,6 +14,8 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_validate
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import heldout
@@ -208,3 +210,79 @@ def test_candidates_of_the_last_round_of_halving_are_compared_and_those_of_a_fil
     assert {name: scores["test_score"].tolist() for name, scores in found.items()} == {"C=9": [0.3, 0.6]}
     written = {**SEARCH, "params": ["{'C': 1}", "{'C': 9}"]}
     assert list(heldout.from_cv_results(written)) == ["{'C': 1}", "{'C': 9}"]
+
+
+def test_gates_and_thresholds_take_a_fitted_model(mail):
+    X, y = mail
+    model = GaussianNB().fit(X, y)
+    evaluation = heldout.evaluate(model, X, y, positive="spam")
+    gate = heldout.check(model, X, y, require="recall >= 0.1, roc_auc >= 0.99", positive="spam")
+    assert gate.rows() == heldout.check(evaluation, require="recall >= 0.1, roc_auc >= 0.99").rows()
+    scores = model.predict_proba(X)[:, list(model.classes_).index("spam")]
+    ours = heldout.choose_threshold(model, X, y, by="f1", positive="spam")
+    assert ours.rows() == heldout.choose_threshold(y, scores, by="f1", positive="spam").rows()
+    with pytest.raises(OptionError, match="there is no model"):
+        heldout.choose_threshold(y, scores, y)
+    with pytest.raises(OptionError, match="gives no scores"):
+        heldout.choose_threshold(RidgeClassifierLike(), X, y, by="f1")
+
+
+class RidgeClassifierLike:
+    """A model without scores."""
+
+    classes_ = np.array(["ham", "spam"])
+
+    def predict(self, X):
+        return np.full(len(X), "ham")
+
+
+def test_batches_are_counted_as_they_come(mail):
+    X, y = mail
+    model = GaussianNB().fit(X, y)
+    parts = [slice(0, 40), slice(40, 41), slice(41, None)]
+    whole = heldout.evaluate(y, model.predict_proba(X)[:, 1], positive="spam")
+    batches = ((y[part], model.predict_proba(X[part])[:, 1]) for part in parts)
+    assert heldout.evaluate(batches, positive="spam")["roc_auc"].value == pytest.approx(whole["roc_auc"].value)
+    cut = heldout.evaluate(((y[part], model.predict_proba(X[part])[:, 1]) for part in parts), threshold=0.2)
+    assert (cut.threshold, cut.n) == (0.2, len(y))
+    answers = heldout.evaluate((y[part], model.predict(X[part])) for part in parts)
+    assert answers["accuracy"].value == pytest.approx((model.predict(X) == y).mean())
+    # Scores of a later batch may all be whole numbers.
+    scored = heldout.evaluate(iter([([0, 1], [0.2, 0.9]), ([0, 1], [0.0, 1.0])]))
+    assert scored["brier"].value == pytest.approx((0.04 + 0.01) / 4)
+    for odd in (iter([([0, 1],)]), iter([(0, 0.3)]), iter(["ab"])):
+        with pytest.raises(OptionError, match="Batch 1 is no pair"):
+            heldout.evaluate(odd)
+
+
+def test_fitted_models_and_arrays_are_compared_like_their_evaluations(mail):
+    X, y = mail
+    models = {"bayes": GaussianNB().fit(X, y), "logistic": LogisticRegression(C=0.01).fit(X, y)}
+    scores = {name: model.predict_proba(X)[:, 1] for name, model in models.items()}
+    rows = heldout.compare({name: heldout.evaluate(y, score=score) for name, score in scores.items()}).rows()
+    assert heldout.compare(models, X=X, y=y).rows() == rows
+    assert heldout.compare(scores, truth=y).rows() == rows
+    assert heldout.compare([*scores.values()], truth=y, names=list(scores)).rows() == rows
+    first, second = (score.tolist() for score in scores.values())
+    pair = heldout.compare(first, second, y=y.tolist(), measures="brier", names=list(scores))
+    assert pair.rows()[0]["difference"] == next(row["difference"] for row in rows if row["measure"] == "brier")
+    # A model has the name of its class, a pipeline that of its last step.
+    piped = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert heldout.compare(models["bayes"], piped, X=X, y=y).names == ("GaussianNB", "LogisticRegression")
+
+
+def test_models_and_arrays_without_truth_or_features_are_not_compared(mail):
+    X, y = mail
+    models = [GaussianNB().fit(X, y), LogisticRegression().fit(X, y)]
+    lacks: list[tuple[dict[str, Any], str]] = [({}, "true classes"), ({"X": X}, "true classes"), ({"y": y}, "features")]
+    for given, lacking in lacks:
+        with pytest.raises(OptionError, match=f"cannot be compared without the {lacking}"):
+            heldout.compare(*models, **given)
+    with pytest.raises(OptionError, match="Predictions alone"):
+        heldout.compare(y, y)
+    with pytest.raises(OptionError, match="predicted or score by name"):
+        heldout.compare(*models, X=X, y=y, score=y)
+    with pytest.raises(OptionError, match="given twice"):
+        heldout.compare(*models, X=X, y=y, truth=y)
+    with pytest.raises(OptionError, match="none to read: X"):
+        heldout.compare(heldout.evaluate(y, y), heldout.evaluate(y, y), X=X)

@@ -17,7 +17,7 @@ from heldout.comparisons.best import (
     level_of_all_pairs,
     level_of_the_best,
 )
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.errors import OptionError
 from heldout.measures.catalogue import read_quantity
 
@@ -28,7 +28,7 @@ TRUTH = RNG.random(N) < 0.45
 
 def compare(*models: Any, **options: Any) -> Any:
     comparison = heldout.compare(*models, **options)
-    assert isinstance(comparison, Comparison)
+    assert isinstance(comparison, PairwiseComparison)
     return comparison
 
 

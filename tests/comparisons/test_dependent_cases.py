@@ -43,7 +43,7 @@ def evaluations(**options: Any) -> list[heldout.Evaluation]:
 def compared(*given: Any, measure: str, **options: Any) -> PairTest:
     """The test of one measure."""
     seen = heldout.compare(*given, measures=measure, **options)
-    assert isinstance(seen, heldout.Comparison)
+    assert isinstance(seen, heldout.PairwiseComparison)
     return seen[measure].tested
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heldout.comparisons.comparison import Comparison
 from heldout.comparisons.corrections import CORRECTIONS
 from heldout.comparisons.learner_ranks import groups_of, rank_learners
 from heldout.errors import FileError, OptionError, ValuesError
@@ -33,7 +34,7 @@ def clear_winner(n=30, k=4):
 def test_a_control_is_compared_as_in_r(correction):
     found = rank_learners(FILE, control="C4.5", correction=correction)
     key = {"bonferroni": "p_bonf"}.get(correction, f"p_{correction}")
-    assert {pair.b: pair.adjusted for pair in found.pairs} == pytest.approx(DEMSAR[key], rel=1e-9)
+    assert {pair.b: pair.p for pair in found.pairs} == pytest.approx(DEMSAR[key], rel=1e-9)
     assert {pair.a for pair in found.pairs} == {"C4.5"}
 
 
@@ -51,7 +52,7 @@ def test_demsars_verdicts():
     assert "No pair can be told apart (Nemenyi, level 0.95)" in pairs.verdict
     # At 10 % the critical difference 1.118 is small enough for the best and the second against the worst.
     bolder = rank_learners(FILE, level=0.9)
-    assert {(pair.better, pair.worse) for pair in bolder.pairs if pair.different} == {
+    assert {(pair.ahead, pair.behind) for pair in bolder.pairs if pair.different} == {
         ("C4.5+m", "C4.5"),
         ("C4.5+m+cf", "C4.5"),
     }
@@ -63,7 +64,7 @@ def test_nothing_to_tell():
     assert "cannot be told from these 8 data sets" in found.verdict
     assert "No pair" in found.verdict
     same = rank_learners(np.ones((6, 3)))
-    assert {pair.adjusted for pair in same.pairs} == {1}
+    assert {pair.p for pair in same.pairs} == {1}
     assert any("no difference between any of the learners" in note for note in same.notes)
     assert "equal on every data set" in str(same)
     assert "None can be told from learner 1" in rank_learners(np.ones((6, 3)), control="learner 1").verdict
@@ -73,7 +74,7 @@ def test_nothing_to_tell():
 def test_clear_differences_are_found_by_every_correction(correction):
     found = rank_learners(clear_winner(), correction=correction)
     assert "learner 1 is better than" in found.verdict
-    assert all(pair.better < pair.worse for pair in found.pairs)
+    assert all(pair.ahead < pair.behind for pair in found.pairs)
     extremes = next(pair for pair in found.pairs if (pair.a, pair.b) == ("learner 1", "learner 4"))
     assert extremes.different
     assert extremes.difference < 0
@@ -227,3 +228,21 @@ def test_tikz_keeps_any_name_as_text():
     body = [line for line in text.splitlines()[2:-1] if line]
     assert all(line.startswith((r"\draw", r"\node")) and line.endswith(";") for line in body)
     assert len([line for line in body if "node[left" in line or "node[right" in line]) == 4
+
+
+def test_ranks_are_a_comparison_like_any_other():
+    found = rank_learners(clear_winner())
+    assert isinstance(found, Comparison)
+    assert found.names == ("learner 1", "learner 2", "learner 3", "learner 4")
+    first = found.get("learner 1", "learner 4")
+    assert first.better == "a"
+    assert first.p < 0.05
+    assert first.verdict.startswith("learner 1 is better than learner 4: average ranks apart by ")
+    same = rank_learners(np.ones((6, 3))).pairs[0]
+    assert same.better == "undecided"
+    assert same.verdict.startswith("learner 1 and learner 2 cannot be told apart")
+    assert found.best is None
+    with pytest.raises(OptionError, match="no value of its own"):
+        found.models()
+    with pytest.raises(OptionError, match="ranked over data sets by one measure"):
+        found["accuracy"]

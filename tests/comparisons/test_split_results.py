@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import heldout
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.comparisons.fold_tests import FoldValues, corrected_t
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.split_results import read_share, read_split_results
@@ -106,7 +106,7 @@ def test_a_file_gives_the_same(form, tmp_path):
 
 def check_splits(found, *, splits=False):
     """A and B over two times ten folds."""
-    assert isinstance(found, Comparison)
+    assert isinstance(found, PairwiseComparison)
     assert {*found.names} == {"A", "B"}
     pair = found.pairs[0]
     sign = 1 if pair.a == "A" else -1

@@ -107,7 +107,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "BiasVariance": lambda seed: learnt(heldout.bias_variance, LEARNER, seed),
     "Card": lambda seed: learnt(heldout.card, LEARNER, seed),
     "CardPair": lambda seed: learnt(heldout.card, LEARNER, seed).beside(learnt(heldout.card, "knn:3", seed)),
-    "Comparison": comparison,
+    "PairwiseComparison": comparison,
     "Best": best,
     "ModelTable": lambda seed: comparison(seed).models(),
     "RocComparison": lambda seed: comparison(seed).roc(),

@@ -421,3 +421,46 @@ def test_a_validation_and_repeated_predictions_have_them_too():
     # Two predictions of a case are no two cases, and the models of one plan depend on each other.
     assert estimate.width > 0.9 * validation["accuracy"].width
     assert validation["alarms_per_find"].value > 1
+
+
+def test_a_formula_can_be_written_as_text(judged):
+    told, spam = FIRST == "spam", TRUTH == "spam"
+    tp, fp, fn = (int(cell.sum()) for cell in (told & spam, told & ~spam, ~told & spam))
+    asked = heldout.evaluate(TRUTH, FIRST, positive="spam", measures=["alarm_cost = (fp + 5 * fn) / (TP + fp)", "f1"])
+    assert [e.measure for e in asked.estimates] == ["alarm_cost", "f1"]
+    assert asked["alarm_cost"].value == pytest.approx((fp + 5 * fn) / (tp + fp))
+    declared = find("alarm_cost").measure
+    assert (declared.direction, declared.formula_text) == ("lower", "(FP + 5 · FN) / (TP + FP)")
+    # A share of the cases has the interval of one, and a quotient without cases a reason.
+    share = heldout.measure("found = tp / (tp + fn)", undefined="nobody is ill")
+    assert (judged[share].value, judged[share].low) == (judged["recall"].value, judged["recall"].low)
+    assert heldout.evaluate([0, 0], [0, 1], positive=1)["found"].undefined == "nobody is ill"
+    assert pickle.loads(pickle.dumps(share)).function(1.0, 3.0) == (1.0, 4.0)
+    pair = heldout.compare(FIRST, SECOND, truth=TRUTH, positive="spam", measures="wrongs = 2 * wrong / n")
+    assert pair["wrongs"].value_a == pytest.approx(2 * judged["error_rate"].value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = max(tp, fp)", "'max\\(tp, fp\\)' in the formula of a is no arithmetic"),
+        ("a = __import__('os').getcwd()", "is no arithmetic"),
+        ("a = tp ** fp", "is no arithmetic"),
+        ("a = 9 ** 9 ** 9", "is no arithmetic"),
+        ("a = tp if fp else 1", "is no arithmetic"),
+        ("a = 'tp'", "is no arithmetic"),
+        ("a = tp +", "is no formula"),
+        ("a = " + "(" * 300 + "tp" + ")" * 300, "is no formula"),
+        ("a = xx / tp", "names 'xx', which is no count"),
+        ("recall = tp / n", "belongs to a measure"),
+    ],
+)
+def test_a_text_that_is_no_arithmetic_is_refused(text, said):
+    with pytest.raises(OptionError, match=said):
+        heldout.measure(text)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_formula_can_be_typed(run):
+    status, out, _ = run("evaluate", "mail.csv", "--positive", "spam", "--measure", "miss_cost = 5 * fn / n")
+    assert (status, "miss cost (spam)" in out) == (0, True)

@@ -47,7 +47,7 @@ def find_rejections(
             for p in (first, second)
         ]
         seen = heldout.compare(*sides, measures=list(measures))
-        assert isinstance(seen, heldout.Comparison)
+        assert isinstance(seen, heldout.PairwiseComparison)
         for name in measures:
             told[name].append(seen[name].p <= 0.05)
     return told

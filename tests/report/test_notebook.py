@@ -196,3 +196,12 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(OptionError, match=r'pip install "heldout\[plot\]"'):
         churn().plot("roc")
+
+
+def test_the_fragment_is_what_a_notebook_shows() -> None:
+    truth, score = [0, 1, 1, 0] * 15, [0.2, 0.9, 0.6, 0.7] * 15
+    evaluation = heldout.evaluate(truth, score=score)
+    results = (evaluation, evaluation["recall"], evaluation.curve("roc"), heldout.compare(evaluation, evaluation))
+    for result in (*results, heldout.check(evaluation, require="recall >= 0.5")):
+        assert result.to_html() == result._repr_html_()
+    assert "<svg" in evaluation.to_html()

@@ -115,3 +115,27 @@ def test_of_many_classes_the_weakest_come_first_and_those_with_few_cases_last():
     assert isinstance(table, Table)
     rows = [row[0] for row in table.rows]
     assert (rows[:2], rows[-1], len(rows)) == (["class 07", "class 04"], "class 11", 20)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "said"),
+    [
+        # One in a hundred is positive: always "no" is right in 99 %.
+        ([[9900, 0], [100, 0]], 'No: it predicts "no" for every case.'),
+        ([[9801, 99], [99, 1]], "Cannot be told from these cases: balanced accuracy .500 ["),
+        ([[9405, 495], [10, 90]], "Yes: balanced accuracy .925 ["),
+        ([[5000, 4900], [95, 5]], "No, worse: balanced accuracy .278 ["),
+    ],
+)
+def test_the_verdict_on_rare_positives_is_not_about_accuracy(matrix, said):
+    verdict = heldout.evaluate(matrix=matrix, labels=["no", "yes"]).verdict
+    assert verdict.startswith(f'Better than guessing, where 99.0 % are "no"? {said}'.replace("99.0", "99"))
+    assert "accuracy .990" not in verdict
+
+
+def test_the_verdict_on_rare_classes_goes_by_their_number():
+    verdict = heldout.evaluate(matrix=[[900, 20, 20], [10, 18, 2], [10, 2, 18]]).verdict
+    assert "Yes: balanced accuracy" in verdict
+    assert "guessing .333" in verdict
+    common = heldout.evaluate(matrix=[[70, 5], [5, 20]], labels=["no", "yes"]).verdict
+    assert common.startswith('Better than always predicting "no" (accuracy .750)? Yes')

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.latex import needed
+from tests.programs import LATEX
 from tests.report.moved import churn
 
 import heldout
@@ -32,7 +32,7 @@ def compiled(source: str, folder: Path) -> str:
     labels = re.findall(r"\\label\{([^}]*)\}", source)
     paper = folder / "paper.tex"
     paper.write_text(PAPER % (", ".join(f"\\ref{{{label}}}" for label in labels), source), encoding="utf-8")
-    command = [needed(), "-interaction=nonstopmode", "-halt-on-error", paper.name]
+    command = [LATEX.require(), "-interaction=nonstopmode", "-halt-on-error", paper.name]
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, errors="replace")
     assert made.returncode == 0, made.stdout[-2000:]
     assert (folder / "paper.pdf").stat().st_size > 1000

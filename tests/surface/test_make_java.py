@@ -32,8 +32,8 @@ def program(path: Path, text: str) -> Path:
 
 def sought(path: Path, *, home: Path | None = None) -> subprocess.CompletedProcess[str]:
     told = {"PATH": str(path)} | ({} if home is None else {"JAVA_HOME": str(home)})
-    command = [sys.executable, str(ROOT / "tests" / "java.py")]
-    return subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "tests.programs", "java"]
+    return subprocess.run(command, cwd=ROOT, env=told, capture_output=True, text=True, check=False)
 
 
 def test_a_java_on_the_path_is_found(bare):

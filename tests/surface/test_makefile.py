@@ -34,8 +34,8 @@ def program(path: Path, text: str = "") -> Path:
 def sought(path: Path, *, chromium: str | None = None) -> subprocess.CompletedProcess[str]:
     """What `make chromium` runs, with this folder as the whole PATH."""
     told = {"PATH": str(path)} | ({} if chromium is None else {"CHROMIUM": chromium})
-    command = [sys.executable, str(ROOT / "tests" / "chromium.py")]
-    return subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "tests.programs", "chromium"]
+    return subprocess.run(command, cwd=ROOT, env=told, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
@@ -57,10 +57,11 @@ def test_a_browser_that_is_named_is_taken_and_one_that_is_not_there_refused(bare
 
 
 def test_without_pdflatex_it_is_said_what_to_run_and_one_that_is_named_is_taken(bare):
-    command = [sys.executable, str(ROOT / "tests" / "latex.py")]
+    command = [sys.executable, "-m", "tests.programs", "latex"]
 
     def asked(**told: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, env={"PATH": str(bare), **told}, capture_output=True, text=True, check=False)
+        told = {"PATH": str(bare), **told}
+        return subprocess.run(command, cwd=ROOT, env=told, capture_output=True, text=True, check=False)
 
     said = asked()
     assert said.returncode == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import itertools
 import re
 import subprocess
 import sys
@@ -72,10 +74,52 @@ DESCRIBED: dict[str, Any] = {name: door for name, door in DOORS.items() if inspe
 DESCRIBED |= {"Evidence": heldout.Evidence, "Evidence.update": heldout.Evidence.update, "Report": heldout.Report}
 
 
+# Texts that are more alike than this say the same; "the least" and "the most that the value may be" do not.
+ALIKE = 0.93
+# What means something else there: probabilities alone, and the cases of a study that is planned.
+OTHERWISE = {("recalibrate", "score"), ("plan_study", "prevalence")}
+
+
 def described(documentation: str) -> list[str]:
     """The names under "Parameters" of a docstring in numpydoc's form, each with a type and a description."""
     section = documentation.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     return re.findall(r"^\*{0,2}(\w+) : \S.*(?:\n    \S.*)+[.…]$", section, re.MULTILINE)
+
+
+def describe(door: Any) -> dict[str, str]:
+    """What is said of each parameter, without line breaks."""
+    section = (inspect.getdoc(door) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    found = re.findall(r"^\*{0,2}(\w+) : \S.*((?:\n    \S.*)+)$", section, re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def list_shared(door: Any) -> set[str]:
+    """The options that a function takes as a group that is declared for several, and not by itself."""
+    own = inspect.signature(inspect.unwrap(door, stop=lambda each: not hasattr(each, "__wrapped__"))).parameters
+    has_group = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
+    return set(inspect.signature(door).parameters) - set(own) if has_group else set()
+
+
+def test_the_same_parameter_says_the_same_everywhere():
+    # Docstrings stay static, since editors read them without running anything; so they are held together here.
+    groups: dict[str, dict[str, list[str]]] = {}
+    parts: dict[str, set[str]] = {}
+    for name, door in DESCRIBED.items():
+        shared = list_shared(door)
+        for parameter, text in describe(door).items():
+            if parameter in shared and (name, parameter) not in OTHERWISE:
+                groups.setdefault(parameter, {}).setdefault(text, []).append(name)
+            parts.setdefault(parameter, set()).update(re.split(r"(?<=[.;]) ", text.rstrip(".")))
+    assert len(groups) > 20
+    assert {parameter: ways for parameter, ways in groups.items() if len(ways) > 1} == {}
+    # What differs in a word or two was meant to be the same.
+    drifted = [
+        (parameter, one, other)
+        for parameter, said in parts.items()
+        for one, other in itertools.combinations(sorted(said), 2)
+        if difflib.SequenceMatcher(None, one, other).ratio() > ALIKE
+    ]
+    assert drifted == []
 
 
 @pytest.mark.parametrize("name", DESCRIBED)

@@ -14,8 +14,8 @@ from heldout.api.compare import compare
 from heldout.api.contestants import is_readable
 from heldout.api.evaluate import enter_evaluation, evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
-from heldout.arguments import listing
-from heldout.comparisons.comparison import Comparison
+from heldout.arguments import closest, listing
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.engines.engine_choice import known_evidence
 from heldout.errors import ColumnError, FileError, OptionError
@@ -74,10 +74,10 @@ def baseline_of(
     theirs = name if name != ours else f"{name} (baseline)"
 
     @cache
-    def compared(level: float) -> Comparison:
+    def compared(level: float) -> PairwiseComparison:
         settings = {**options, "level": level}
         comparison = compare(evaluation, other, measures=list(names), names=[ours, theirs], **settings)
-        if not isinstance(comparison, Comparison):
+        if not isinstance(comparison, PairwiseComparison):
             message = "two evaluations are compared pair by pair"
             raise TypeError(message)
         return comparison
@@ -207,6 +207,7 @@ BY_NAME = ("truth", "predicted", "score", "weight", "group", "fold", "id")
 def check(
     data: Any = None,
     predicted: Any = None,
+    y: Any = None,
     *,
     require: str | Iterable[str] = (),
     baseline: Any = None,
@@ -226,7 +227,10 @@ def check(
     data : Evaluation, or what evaluate takes
         An evaluation, or the true classes, a data frame, a path, counted evidence or a fitted model.
     predicted : array or column name, optional
-        The predicted classes. Fractions, or a table with a column for each class, are taken as scores.
+        The predicted classes; of a fitted model, its features. Fractions, or a table with a column for each class, are
+        taken as scores.
+    y : array, optional
+        Of a fitted model, the true classes: check(model, X, y, require="recall >= 0.8").
     require : str or sequence of str
         Requirements such as "recall[spam] >= 0.8", "recall[spam, sex=f] >= 0.8" or "accuracy >= baseline - 0.02".
     baseline : path, data frame, Evaluation or document, optional
@@ -291,7 +295,7 @@ def check(
     passes : int
         How often the scores may be read to get there.
     limits : dictionary, optional
-        Other limits of the rules whose findings are forbidden: {"H014": {"width": 0.1}}.
+        Other limits of rules, by code and name: {"H014": {"width": 0.1}}.
     ledger : path, optional
         A file in which this use of the cases is entered; earlier uses are a finding.
 
@@ -328,7 +332,7 @@ def check(
         )
     _check_baseline(written, baseline)
     ledger = options.pop("ledger")
-    given = {"predicted": predicted, **options}
+    given = {"predicted": predicted, "y": y, **options}
     evaluation = _evaluated(data, given, terms, every=bool(refused))
     if ledger is not None:
         evaluation = enter_evaluation(evaluation, ledger, "check")
@@ -380,7 +384,7 @@ def _evaluated(data: Any, options: dict[str, Any], terms: Sequence[SliceTerm], *
             return evaluate(data, **{**options, "slices": slices}, measures="all" if every else [])
         except ColumnError as error:
             raise explain_unknown_column(error, terms) from None
-    usual = {"predicted": None, **defaults_of(CheckArguments)}
+    usual = {"predicted": None, "y": None, **defaults_of(CheckArguments)}
     given = [name for name, value in options.items() if value is not usual[name]]
     if given:
         raise OptionError(
@@ -403,7 +407,7 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
             raise OptionError(
                 "Standard input holds one file, and two are needed.", hint="name a file for the baseline."
             )
-        same = {**options, "matrix": None, "rows": None, "slices": None}
+        same = {**options, "y": None, "matrix": None, "rows": None, "slices": None}
         if isinstance(baseline, str | Path) and is_evidence_file(baseline):
             # Its rows were counted before, by whichever engine.
             same = {name: value for name, value in same.items() if name not in defaults_of(EngineArguments)}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from heldout.api.evaluate import refuse_other_labels
+from heldout.api.fitted_model import is_model, predict_cases
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import Missing, check_whole, listing
 from heldout.costs import read_costs
@@ -32,6 +33,7 @@ from heldout.thresholds.selection import choose, choose_rows
 def choose_threshold(
     data: Any = None,
     score: Any = None,
+    y: Any = None,
     *,
     truth: Any = None,
     by: str | None = None,
@@ -65,7 +67,10 @@ def choose_threshold(
         The true classes, one per case; or a data frame (of pandas, Polars, PyArrow, DuckDB, Ibis, Spark or Dask) or the
         path of a file or folder whose columns are then named; or what was counted before.
     score : array, table or column names, optional
-        A score of the positive class for each case; with costs, also a probability for each class.
+        A score of the positive class for each case; with costs, also a probability for each class. Of a fitted model,
+        its features.
+    y : array, optional
+        Of a fitted model, the true classes: choose_threshold(model, X, y, by="f1").
     truth : array or column name, optional
         The true classes, where they are not the first argument.
     by : str, optional
@@ -86,7 +91,7 @@ def choose_threshold(
     honest : bool
         Whether the choice is judged on cases that had no part in it, by cross-fitting.
     folds : int
-        The number of folds of that cross-fitting.
+        The number of folds of the cross-fitting.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -129,6 +134,8 @@ def choose_threshold(
     check_whole("replicates", replicates, 1)
     if prevalence is not None and (isinstance(prevalence, bool) or not isinstance(prevalence, int | float)):
         raise OptionError(f"The prevalence must be a number. Got {prevalence!r}.", hint="for example 0.05.")
+    if is_model(data) or y is not None:
+        data, score, truth, labels = _ask_model(data, score, y, truth, labels)
     roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
     # Any threshold will do to read the columns: the classes that it gives are not used.
     asked = ReadOptions(labels, missing, score, positive, 0.0)
@@ -178,6 +185,22 @@ def choose_threshold(
         **options,
     )
     return _told(decision, source, predictions.said)
+
+
+def _ask_model(model: Any, X: Any, y: Any, truth: Any, labels: Any) -> tuple[None, Any, Any, Any]:
+    """The scores, the truth and the classes of a fitted model, in the place of data."""
+    if not is_model(model):
+        raise OptionError(
+            "y was given, the true classes of the cases of a model, and there is no model.",
+            hint="pass choose_threshold(model, X, y), or the truth and the scores: choose_threshold(truth, score).",
+        )
+    found = predict_cases(model, X, y, {"truth": truth, "score": None, "labels": labels, "threshold": None})[1]
+    if found["score"] is None:
+        raise OptionError(
+            f"The model {type(model).__name__} gives no scores, and a threshold is chosen by them.",
+            hint="take one with predict_proba or decision_function.",
+        )
+    return None, found["score"], found["truth"], found["labels"]
 
 
 # Options that choose among thresholds, of which several classes have none, or that need more than counts of cases.

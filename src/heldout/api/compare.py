@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 from heldout.api.contestants import (
     ContestantOptions,
     OpenConnections,
     gather_contestants,
     is_contestant,
+    is_judged_here,
     is_readable,
     name_items,
     read_columns,
@@ -19,9 +20,8 @@ from heldout.api.contestants import (
 from heldout.api.evaluate import check_path
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import Missing, check_level, check_whole, listing
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import Comparison, PairwiseComparison
 from heldout.comparisons.design import CompareOptions, PairingDesign
-from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pair_test import MarginKind
 from heldout.comparisons.pairing import Contestant, choose_design
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
@@ -60,6 +60,8 @@ def compare(
     splits: bool | None = None,
     test_share: float | str | None = None,
     data_set: str | None = None,
+    X: Any = None,
+    y: Any = None,
     truth: Any = None,
     predicted: Any = None,
     score: Any = None,
@@ -78,7 +80,7 @@ def compare(
     ignore: str | Iterable[str] = (),
     ledger: Any = None,
     **large: Unpack[EngineArguments],
-) -> Comparison | LearnerRanks:
+) -> Comparison:
     """Compare classifiers by the procedure that fits how they were tested, and say which and why.
 
     Files are matched by `id` or by their order. One file may hold several columns of predictions or scores. Results of
@@ -89,8 +91,9 @@ def compare(
 
     Parameters
     ----------
-    *classifiers : evaluations, validations, paths, data frames or tables
-        Two or more classifiers; or one file with several columns of predictions; or one table of results.
+    *classifiers : evaluations, validations, fitted models, arrays, paths, data frames or tables
+        Two or more classifiers, or a dictionary of them by name; or one file with several columns of predictions; or
+        one table of results. Fitted models are judged on X and truth, arrays of predictions or scores against truth.
     measures : str or sequence of str, optional
         The measures to compare by; those of the headline unless said.
     method : str, optional
@@ -115,8 +118,12 @@ def compare(
         The share of cases that each of these splits tests, where the table does not say it.
     data_set : str, optional
         The data set of the table to compare on.
-    truth : column name, optional
-        The column of the true classes.
+    X : array or data frame, optional
+        Of fitted models, the features of the cases.
+    y : array, optional
+        Of fitted models, the true classes: compare(model, other, X=X, y=y).
+    truth : array or column name, optional
+        The true classes, or their column.
     predicted : column name or names, optional
         The column of predictions of every file; or several of one file, a classifier each.
     score : column name or names, optional
@@ -160,9 +167,9 @@ def compare(
 
     Returns
     -------
-    Comparison or LearnerRanks
-        Differences with intervals and a verdict for every pair; over three or more learners on many data sets, their
-        ranks.
+    Comparison
+        A verdict for every pair: differences with intervals (PairwiseComparison), and of three or more learners on many
+        data sets their ranks (LearnerRanks).
 
     Examples
     --------
@@ -182,14 +189,16 @@ def compare(
     ignored = check_codes(ignore)
     if not classifiers:
         raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
+    if y is not None and truth is not None:
+        raise OptionError("The true classes were given twice, as y and as truth.", hint="give one of them.")
     EngineOptions.from_options(large).checked()
     claims = Claims(correction, margin, margin_kind)
     claims.check(control)
     # Connections that an engine opens for reading are closed when all is counted.
     with OpenConnections() as opened:
         reading = ContestantOptions(
-            truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
-            only_scores(named), **large, opened=opened,
+            truth if y is None else y, predicted, score, threshold, id, fold, group, weight, positive, labels, costs,
+            level, missing, seed, only_scores(named), **large, opened=opened, X=X,
         )  # fmt: skip
         by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
         contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)
@@ -216,7 +225,7 @@ def compare(
         made = compare_contestants(
             design, pairs, named, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
-    made = replace(made, notes=(*said, *made.notes))
+    made = _note(made, said)
     return made if ledger is None else enter_comparison(made, design, ledger)
 
 
@@ -271,7 +280,7 @@ def _compare_results(
     options: TableOptions,
     control: str | None,
     measure: str | Sequence[str] | None,
-) -> Comparison | LearnerRanks:
+) -> Comparison:
     """A table of results, or the results of single splits, which columns of runs and folds tell."""
     if all(map(is_cross_validation, classifiers)):
         table = name_items(classifiers, others.pop("names"))
@@ -281,22 +290,23 @@ def _compare_results(
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     found = read_split_results(table, asked, **by_split._asdict())
     if found is not None:
-        return _with_notes(compare_splits(found, control, options), said)
+        return _note(compare_splits(found, control, options), said)
     # A margin is judged over splits, and not over data sets.
     _check_table_options(classifiers[0], margin, reading)
     if by_split.splits is None:
         check_row_names(table)
-    return _with_notes(compare_table(table, control, options, measure), said)
+    return _note(compare_table(table, control, options, measure), said)
 
 
-def _with_notes(made: Comparison | LearnerRanks, notes: Sequence[str]) -> Comparison | LearnerRanks:
-    """The same with more notes before its own, which ranks have as sentences."""
-    if isinstance(made, Comparison):
-        return replace(made, notes=(*notes, *made.notes))
-    return replace(made, notes=(*(f"{note[:1].upper()}{note[1:]}." for note in notes), *made.notes))
+Made = TypeVar("Made", bound=Comparison)
 
 
-def enter_comparison(comparison: Comparison, design: PairingDesign, ledger: Any) -> Comparison:
+def _note(made: Made, notes: Sequence[str]) -> Made:
+    """The same with more notes before its own."""
+    return made._with_notes(notes)  # noqa: SLF001 - the contract of every comparison
+
+
+def enter_comparison(comparison: PairwiseComparison, design: PairingDesign, ledger: Any) -> PairwiseComparison:
     """The comparison with what a ledger says of its cases, in which this use is entered."""
     values: dict[tuple[str, str], float] = {}
     for pair in comparison.pairs:
@@ -326,9 +336,11 @@ def _read_contestants(
     only = classifiers[0]
     if isinstance(reading.predicted, list | tuple) or isinstance(reading.score, list | tuple):
         return read_columns(only, reading, names, same_cases=same_cases)
-    if isinstance(only, list | tuple) and only and all(is_contestant(item) for item in only):
+    # An array of true classes stands beside arrays of predictions, which without it are a table of results.
+    known = is_judged_here if reading.truth_is_given and not is_readable(only) else is_contestant
+    if isinstance(only, list | tuple) and only and all(map(known, only)):
         return gather_contestants(only, names, reading, same_cases=same_cases)
-    named = isinstance(only, Mapping) and only and all(is_contestant(item) for item in only.values())
+    named = isinstance(only, Mapping) and only and all(known(item) for item in only.values())
     if lazy_frame(only) is not None:
         raise OptionError(
             f"There is one lazy frame only ({type(only).__name__}), and no columns of several classifiers were named.",

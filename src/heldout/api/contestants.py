@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.api.evaluate import evaluate
+from heldout.api.fitted_model import is_model
 from heldout.arguments import Missing, listing
 from heldout.comparisons.lazy_cases import LazyContestant
 from heldout.comparisons.pairing import Contestant
@@ -254,6 +255,7 @@ class ContestantOptions:
     tolerance: float | None = None
     passes: int = 3
     opened: OpenConnections = field(default_factory=OpenConnections)
+    X: Any = None
 
     def given(self) -> list[str]:
         """The names of the options that were given."""
@@ -262,6 +264,29 @@ class ContestantOptions:
             opened=self.opened,
         )  # fmt: skip
         return [part.name for part in fields(self) if getattr(self, part.name) is not getattr(default, part.name)]
+
+    @property
+    def truth_is_given(self) -> bool:
+        """Whether the truth is an array of its own, and not a column of what is read."""
+        return self.truth is not None and not isinstance(self.truth, str)
+
+    def judge(self, item: Any) -> Evaluation:
+        """The evaluation of a fitted model, or of an array of predictions or scores, without any measure yet."""
+        if self.predicted is not None or self.score is not None:
+            raise OptionError(
+                "Predictions were given by their place, and predicted or score by name.",
+                hint="give them once: compare(first, second, truth=y), or columns of one table by name.",
+            )
+        if not self.truth_is_given or (is_model(item) and self.X is None):
+            what = "A model" if is_model(item) else f"Predictions alone (of type {type(item).__name__})"
+            lacking = "features" if self.truth_is_given else "true classes"
+            raise OptionError(
+                f"{what} cannot be compared without the {lacking} of the cases.",
+                hint="pass compare(model, other, X=X, y=y), or predictions: compare(first, second, truth=y).",
+            )
+        # A number for each case is a score where it is no class, as evaluate() takes it.
+        own = {"predicted": self.X, "y": self.truth, "truth": None} if is_model(item) else {"predicted": item}
+        return self._evaluate(item if is_model(item) else None, {**self.named({}), **own})
 
     def read(self, data: Any, **columns: Any) -> Evaluation:
         """The evaluation of a file or a frame, without any measure yet."""
@@ -411,7 +436,7 @@ def _by_name(default: Sequence[str], contestants: Sequence[Named], names: Sequen
 
 def _check_options(items: Sequence[Any], reading: ContestantOptions) -> None:
     """Refuse options of reading where nothing is read."""
-    if any(is_readable(item) for item in items):
+    if any(is_readable(item) or is_judged_here(item) for item in items):
         return
     counted = any(isinstance(item, Confusion) for item in items)
     unused = [name for name in reading.given() if not (counted and name in ("positive", "labels", "costs"))]
@@ -429,9 +454,14 @@ def is_readable(item: Any) -> bool:
     return hasattr(item, "columns") and not isinstance(item, Mapping)
 
 
+def is_judged_here(item: Any) -> bool:
+    """Whether an item is a fitted model or an array, of which the true classes stand beside it."""
+    return is_model(item) or (isinstance(item, list | tuple | np.ndarray) or hasattr(item, "__array__"))
+
+
 def is_contestant(item: Any) -> bool:
-    """Whether an item can be compared with others."""
-    return isinstance(item, Evaluation | Validation | Confusion) or is_readable(item)
+    """Whether an item can be compared with others by itself, or with the features of the cases."""
+    return isinstance(item, Evaluation | Validation | Confusion) or is_readable(item) or is_model(item)
 
 
 def read_columns(
@@ -520,8 +550,16 @@ def _flatten(given: Sequence[Any]) -> list[tuple[str, Any]]:
         elif isinstance(item, str | Path):
             items.append((Path(item).name, item))
         else:
-            items.append((item.source.name if isinstance(item, Evaluation) else "", item))
+            items.append((item.source.name if isinstance(item, Evaluation) else _name_model(item), item))
     return items
+
+
+def _name_model(item: Any) -> str:
+    """A fitted model by its class, a pipeline by that of its last step; empty of anything else."""
+    if not is_model(item):
+        return ""
+    steps = getattr(item, "steps", None)
+    return type(steps[-1][1] if steps else item).__name__
 
 
 def _make_contestant(item: Any, reading: ContestantOptions) -> Contestant:
@@ -539,9 +577,11 @@ def _make_contestant(item: Any, reading: ContestantOptions) -> Contestant:
     if is_readable(item):
         source = reading.lazy_source(item)
         return reading.read(item) if source is None else count_lazy(source, reading.for_source(source).read)
+    if is_judged_here(item):
+        return reading.judge(item)
     raise OptionError(
         f"A {type(item).__name__} cannot be compared.",
-        hint="give evaluations, validations, files of predictions, or one table of results.",
+        hint="give evaluations, validations, fitted models, files of predictions, or one table of results.",
     )
 
 

@@ -81,14 +81,8 @@ class Scorer:
         settled = {**defaults_of(EvaluateArguments), **options, "measures": []}
         predicted, more = predict_cases(estimator, X, y_true, settled, scored=self._scored)
         evaluation = evaluate(None, predicted, **more)
-        quantity = read_quantity(self.measure, evaluation.labels, costs=evaluation.costs).resolve(evaluation.positive)
-        # Searches ask again and again, so no interval is made where it is dear.
-        if quantity.is_of_cases:
-            value = evaluation.case_estimator.value(quantity)
-        elif quantity.is_score:
-            value = quantity.check_scored(evaluation.scores).value(quantity)
-        else:
-            value = evaluation.value(self.measure)
+        # Searches ask again and again, so no interval is made.
+        value = evaluation.value(self.measure)
         return {"higher": value, "lower": -value, "zero": -abs(value)}[self._direction]
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -14,7 +14,7 @@ from heldout.api.fitted_model import is_model, predict_cases
 from heldout.api.options import EvaluateArguments, takes
 from heldout.arguments import listing
 from heldout.engines import memory
-from heldout.engines.accumulator import checked_threshold
+from heldout.engines.accumulator import Evidence, checked_threshold
 from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
 from heldout.engines.memory import refuse_copies
 from heldout.errors import OptionError
@@ -51,7 +51,8 @@ def evaluate(
     ----------
     data : array, data frame, lazy frame, path, evidence or fitted model
         The true classes, one per case; or a data frame (of pandas, Polars, PyArrow, DuckDB, Ibis, Spark or Dask) or the
-        path of a file or folder whose columns are then named; or what was counted before.
+        path of a file or folder whose columns are then named; or what was counted before; or pairs of the true classes
+        and the predictions or scores of a batch: evaluate((y, model(X)) for X, y in loader).
     predicted : array or column name, optional
         The predicted classes; of a fitted model, its features. Fractions, or a table with a column for each class, are
         taken as scores.
@@ -193,6 +194,10 @@ def _read_first(
     data: Any, predicted: Any, y: Any, options: EvaluateArguments
 ) -> tuple[Any, Any, EvaluateArguments, tuple[str, ...]]:
     """The first arguments for what they are: a model with its features and the truth, or scores for predictions."""
+    if isinstance(data, Iterator) and all(
+        given is None for given in (predicted, y, options["truth"], options["score"])
+    ):
+        return _count_batches(data, options), None, {**options, "threshold": None}, ()
     if is_model(data):
         data, (predicted, more) = None, predict_cases(data, predicted, y, dict(options))
         options = cast("EvaluateArguments", more)
@@ -205,6 +210,27 @@ def _read_first(
         options = {**options, "truth": y}
     predicted, score, said = take_as_scores(predicted, options["score"])
     return data, predicted, {**options, "score": score}, said
+
+
+def _count_batches(batches: Iterator[Any], options: EvaluateArguments) -> Evidence:
+    """What pairs of true classes and predictions or scores hold, counted pair by pair and not kept."""
+    evidence = Evidence(options["labels"], options["positive"], options["threshold"], options["missing"])
+    scored = False
+    for number, batch in enumerate(batches, 1):
+        if (
+            not isinstance(batch, tuple | list)
+            or len(batch) != 2
+            or not all(hasattr(part, "__len__") for part in batch)
+        ):
+            raise OptionError(
+                f"Batch {number} is no pair of true classes and predictions or scores. It is of type "
+                f"{type(batch).__name__}.",
+                hint="give pairs of arrays, as in evaluate((y, model(X)) for X, y in loader).",
+            )
+        # Scores of one batch may all be whole numbers, as classes are.
+        scored = scored or take_as_scores(batch[1], None)[1] is not None
+        evidence.update(batch[0], **{"score" if scored else "predicted": batch[1]})
+    return evidence
 
 
 def _count_elsewhere(

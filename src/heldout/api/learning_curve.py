@@ -209,7 +209,7 @@ class CurveMeasure:
             return Estimate(name, class_, average, np.nan, np.nan, np.nan, level, "", 0, NOT_TRAINED)
         plan = subsampling(len(of_draws))
         found: Evaluation = evaluate_run(run, self.problem, plan, Judging(self.settings), None, None)
-        of_draws[run.finished] = found.fold_values(self.quantity)
+        of_draws[run.finished] = found.per_fold(self.quantity)
         return found.get(name, class_=class_, average=average)
 
 

@@ -17,7 +17,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.intervals.quantiles import t_value
 from heldout.intervals.score_limits import mean_cost_limits
 from heldout.measures.catalogue import headline_quantities
-from heldout.report.evaluation import against_constant, titled
+from heldout.report.evaluation import against_no_model, titled
 from heldout.results.evaluation import Evaluation
 
 Ranges = tuple[tuple[float, float], ...]
@@ -256,6 +256,6 @@ def summarise_performance(evaluation: Evaluation) -> Performance:
         tuple(titled(e) for e in estimates),
         confusion.labels[most],
         float(totals[most] / confusion.n),
-        against_constant(confusion, evaluation.level, evaluation.independent),
+        against_no_model(evaluation),
         int(confusion.n_cases),
     )

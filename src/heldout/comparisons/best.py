@@ -27,7 +27,7 @@ from heldout.evidence import Label
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.quantity import Quantity, name_quantity
-from heldout.result import Result, make_row
+from heldout.result import RenderedResult, make_row
 from heldout.results.difference import PairTest
 
 # With so many draws the error of a tail of .05 is .0015, and drawing takes some hundredths of a second.
@@ -171,7 +171,7 @@ class BestBy:
 
 
 @dataclass(frozen=True, eq=False)
-class Best(Result):
+class Best(RenderedResult):
     """Which of three or more may be the best, by every measure: `comparison.best["accuracy"].may_be_best`.
 
     >>> one, two = (Contender(name, value, -0.02, 0.03, True) for name, value in (("a", 0.91), ("b", 0.9)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from heldout.arguments import listing
 from heldout.comparisons.best import Best
@@ -21,7 +21,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import name_quantity
 from heldout.predictions.positive_class import fitted
-from heldout.result import Result, make_row
+from heldout.result import RenderedResult, make_row
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.review import Reviewed
@@ -142,8 +142,75 @@ class Pair:
         return row
 
 
+class ComparedPair(Protocol):
+    """Two of those that were compared."""
+
+    @property
+    def a(self) -> str:
+        """The name of the first."""
+
+    @property
+    def b(self) -> str:
+        """The name of the second."""
+
+    @property
+    def p(self) -> float:
+        """The p-value, corrected for the number of pairs."""
+
+    @property
+    def better(self) -> Outcome:
+        """Which of the two is better beyond doubt: "a" or "b", or "undecided", or "same" where nothing differs."""
+
+    @property
+    def verdict(self) -> str:
+        """What is said of the two in a sentence."""
+
+
+class Comparison(RenderedResult):
+    """What `compare` returns: who is better, with the same access however they were tested.
+
+    Classifiers and learners on one data set are compared pair by pair (`PairwiseComparison`), three or more learners on
+    many data sets by their ranks (`LearnerRanks`). Iterate over either for its pairs.
+    """
+
+    names: tuple[str, ...]
+    pairs: tuple[ComparedPair, ...]
+    level: float
+    correction: str
+    notes: tuple[str, ...]
+    # Which may be the best, of three or more that were compared pair by pair.
+    best: Best | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    @abstractmethod
+    def p(self) -> float:
+        """The p-value of the first pair; over many data sets, of all learners at once."""
+
+    @abstractmethod
+    def get(self, a: str, b: str) -> Any:
+        """What is said of two of them."""
+
+    @abstractmethod
+    def __getitem__(self, measure: str) -> Any:
+        """What is said of two by a measure."""
+
+    @abstractmethod
+    def models(self) -> ModelTable:
+        """Models × measures: the table of a paper."""
+
+    @abstractmethod
+    def _with_notes(self, notes: Sequence[str]) -> Self:
+        """The same with more notes before its own."""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(Reviewed):
+class PairwiseComparison(Comparison, Reviewed):
     """Two or more classifiers compared, pair by pair.
 
     `reason` says which procedure was taken and why, `correction` how the p-values were corrected for the number of
@@ -194,8 +261,9 @@ class Comparison(Reviewed):
     def __iter__(self) -> Iterator[Pair]:
         return iter(self.pairs)
 
-    def __len__(self) -> int:
-        return len(self.pairs)
+    def _with_notes(self, notes: Sequence[str]) -> Self:
+        """The same with more notes before its own."""
+        return replace(self, notes=(*notes, *self.notes))
 
     def __getitem__(self, measure: str) -> Pair:
         """The comparison by a measure, where there are two classifiers."""
@@ -314,7 +382,7 @@ class Comparison(Reviewed):
 
 
 @dataclass(frozen=True, eq=False)
-class ModelTable(Result):
+class ModelTable(RenderedResult):
     """Models × measures, each value with its interval; `marked` are the models that may be the best by each measure.
 
     Nobody is marked by a measure that rules nobody out.

@@ -288,7 +288,7 @@ class PairingDesign(ABC):
         """The value of one contestant."""
         own = self.evaluations[index]
         if quantity.is_of_cases:
-            return own.case_estimator.value(quantity)
+            return own.value(quantity)
         if quantity.is_score:
             return float("nan") if own.scores is None else own.scores.value(translate_class(quantity, own.labels))
         return compute_value(self.confusion(index), quantity)
@@ -396,8 +396,6 @@ class SharedCases(PairingDesign):
     def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
         """The difference of two contestants on their common cases."""
         refuse_rope(options)
-        if quantity.is_of_cases:
-            return self._test_functions(a, b, quantity, options)
         if quantity.is_score:
             return self._test_scores(a, b, quantity, options)
         costs = quantity.bound.costs
@@ -412,10 +410,6 @@ class SharedCases(PairingDesign):
             self.counts(a, b), quantity, method=options.method, level=options.level, seed=options.seed,
             replicates=options.count_replicates,
         )  # fmt: skip
-
-    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
-        """The difference by one's own function of the cases; only rows in memory have it."""
-        raise NotImplementedError
 
     @abstractmethod
     def _test_scores(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
@@ -525,7 +519,11 @@ class PairedCases(SharedCases):
         """What functions of the cases take of one contestant, in the order of the cases."""
         return CaseValues.of(self._predictions(index).part(self.paired.rows[index]))
 
-    def _test_functions(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference of two contestants on their common cases, also by one's own function of their rows."""
+        if not quantity.is_of_cases:
+            return super().test(a, b, quantity, options)
+        refuse_rope(options)
         return compare_functions(
             self._case_values(a), self._case_values(b), quantity.bound, method=options.method, level=options.level,
             seed=options.seed, replicates=options.count_replicates,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from heldout.arguments import check_level, closest, listing
 from heldout.arrays import Floats
 from heldout.atomic_write import write_whole
+from heldout.comparisons.comparison import Comparison, ModelTable, Outcome
 from heldout.comparisons.corrections import CORRECTIONS, FOR_A_CONTROL, adjust_p_values, find_correction
 from heldout.comparisons.ranks import (
     NEMENYI,
@@ -29,7 +30,7 @@ from heldout.comparisons.ranks import (
     wins_and_ties,
 )
 from heldout.errors import OptionError, ValuesError
-from heldout.result import Result, bound_late, make_row
+from heldout.result import bound_late, make_row
 from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
@@ -41,7 +42,8 @@ SHOWN_CLAIMS = 6
 class RankPair:
     """Two learners: the difference of their average ranks (below 0 where A is better), and its test.
 
-    `reach` is the critical difference where there is one; `wins`, `ties` and `losses` are A's against B.
+    `p` is corrected for the number of pairs, `p_alone` is not. `reach` is the critical difference where there is one;
+    `wins`, `ties` and `losses` are A's against B.
     """
 
     a: str
@@ -49,26 +51,39 @@ class RankPair:
     difference: float
     reach: float
     z: float
+    p_alone: float
     p: float
-    adjusted: float
     different: bool
     wins: int
     ties: int
     losses: int
 
     @property
-    def better(self) -> str:
+    def ahead(self) -> str:
         """The one with the better average rank, A where they are equal."""
         return self.b if self.difference > 0 else self.a
 
     @property
-    def worse(self) -> str:
+    def behind(self) -> str:
         """The other."""
         return self.a if self.difference > 0 else self.b
 
+    @property
+    def better(self) -> Outcome:
+        """Which of the two is better beyond doubt."""
+        return "undecided" if not self.different else "b" if self.difference > 0 else "a"
+
+    @property
+    def verdict(self) -> str:
+        """Which of the two is better, in a sentence."""
+        apart = f"average ranks apart by {plain(abs(self.difference))}, p {share(self.p)}"
+        if self.different:
+            return f"{_short(self.ahead)} is better than {_short(self.behind)}: {apart}."
+        return f"{_short(self.a)} and {_short(self.b)} cannot be told apart: {apart}."
+
 
 @dataclass(frozen=True, eq=False)
-class LearnerRanks(Result):
+class LearnerRanks(Comparison):
     """How learners rank over data sets, whether they differ at all, and which of them do.
 
     `ranks` has one row per data set, 1 for the best. `tests` are those of all learners at once. `pairs` are all pairs,
@@ -81,6 +96,7 @@ class LearnerRanks(Result):
     _tikz_by: ClassVar[str] = "heldout.report.learner_ranks:write_tikz"
     _rendered_by: ClassVar[str] = "heldout.report.learner_ranks:render_ranks"
 
+    names: tuple[str, ...]
     table: ResultTable
     ranks: Floats = field(repr=False)
     tests: tuple[RankTest, ...]
@@ -91,16 +107,27 @@ class LearnerRanks(Result):
     control: str | None = None
     notes: tuple[str, ...] = ()
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The learners, as a comparison calls them."""
-        return self.table.learners
-
     def __iter__(self) -> Iterator[RankPair]:
         return iter(self.pairs)
 
-    def __len__(self) -> int:
-        return len(self.pairs)
+    def _with_notes(self, notes: Sequence[str]) -> Self:
+        """The same with more notes before its own, which are sentences."""
+        sentences = [note if note.endswith(".") else f"{note[:1].upper()}{note[1:]}." for note in notes]
+        return replace(self, notes=(*sentences, *self.notes))
+
+    def __getitem__(self, measure: str) -> RankPair:
+        """Refused: ranks are by one measure, and of more than two."""
+        raise OptionError(
+            f"Learners are ranked over data sets by one measure, and {measure!r} was asked for.",
+            hint="use .get(a, b) to name a pair, or iterate over all pairs.",
+        )
+
+    def models(self) -> ModelTable:
+        """Refused: over many data sets a learner has a rank, and no value of its own."""
+        raise OptionError(
+            "Over many data sets a learner has a rank, and no value of its own to put into a table.",
+            hint="use to_latex(), to_frame() or average_ranks; to_tikz() draws the ranks for a paper.",
+        )
 
     def get(self, a: str, b: str) -> RankPair:
         """The comparison of two learners."""
@@ -152,9 +179,9 @@ class LearnerRanks(Result):
     def _describe_pairs(self) -> str:
         how = f"({self.how}, level {self.level:g})"
         claims: dict[str, list[str]] = {}
-        told = sorted((pair for pair in self.pairs if pair.different), key=lambda pair: pair.adjusted)
+        told = sorted((pair for pair in self.pairs if pair.different), key=lambda pair: pair.p)
         for pair in told[:SHOWN_CLAIMS]:
-            claims.setdefault(pair.better, []).append(_short(pair.worse))
+            claims.setdefault(pair.ahead, []).append(_short(pair.behind))
         if not claims:
             whom = (
                 "No pair can be told apart" if self.control is None else f"None can be told from {_short(self.control)}"
@@ -175,12 +202,12 @@ class LearnerRanks(Result):
         for name, (wins, ties, losses) in self.record().items():
             head = make_row("average_rank", self.average_ranks[name], level=self.level, method="ranks", n=self.table.n)
             tail = {"learner": name, "other": None, "wins": wins, "ties": ties, "losses": losses}
-            rows.append({**head, **tail, "z": None, "p": None, "adjusted_p": None, "different": None})
+            rows.append({**head, **tail, "z": None, "p": None, "p_adjusted": None, "different": None})
         for pair in self.pairs:
             figures = (pair.difference, pair.difference - pair.reach, pair.difference + pair.reach)
             head = make_row("rank_difference", *figures, level=self.level, method=self.correction, n=self.table.n)
             tail = {"learner": pair.a, "other": pair.b, "wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
-            tests = {"z": pair.z, "p": pair.p, "adjusted_p": pair.adjusted, "different": pair.different}
+            tests = {"z": pair.z, "p": pair.p_alone, "p_adjusted": pair.p, "different": pair.different}
             rows.append({**head, **tail, **tests})
         return rows
 
@@ -267,7 +294,7 @@ def rank_learners(
     pairs = _pairs(results, ranks, index, used, level)
     tests = (iman_davenport(ranks), friedman(ranks, ties=False), friedman(ranks, ties=True))
     return LearnerRanks(
-        results, ranks, tests, pairs, used, level, _critical(results, len(pairs), used, level),
+        results.learners, results, ranks, tests, pairs, used, level, _critical(results, len(pairs), used, level),
         control=None if index is None else results.learners[index], notes=_notes(results, ranks, used),
     )  # fmt: skip
 

@@ -234,7 +234,7 @@ class PairedSplits(PairingDesign):
                 f"{self.names[0]} and {self.names[index]} have different classes, so the costs do not fit both.",
                 hint="name the same classes in one order with labels= (--labels).",
             )
-        values = own.fold_values(translate_class(quantity, own.labels))
+        values = own.per_fold(translate_class(quantity, own.labels))
         return values[self.order[index]] if self.order else values
 
     def value(self, index: int, quantity: Quantity) -> float:

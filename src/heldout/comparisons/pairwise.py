@@ -11,7 +11,7 @@ from typing import Any
 from heldout.arguments import listing, suggest
 from heldout.comparisons.best import BONFERRONI, Best, BestBy, find_best_by, title_of
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
-from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair
+from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair, PairwiseComparison
 from heldout.comparisons.corrections import (
     FOR_A_CONTROL,
     adjust_p_values,
@@ -21,7 +21,7 @@ from heldout.comparisons.corrections import (
 )
 from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.fold_tests import CERTAIN, Posterior, make_rope_error
-from heldout.comparisons.learner_ranks import LearnerRanks, rank_learners
+from heldout.comparisons.learner_ranks import rank_learners
 from heldout.comparisons.pair_test import (
     PROCEDURES,
     check_margin,
@@ -427,7 +427,7 @@ def compare_contestants(
     options: CompareOptions,
     claims: Claims,
     ignored: tuple[str, ...],
-) -> Comparison:
+) -> PairwiseComparison:
     """Test every pair by every measure, and describe what was done."""
     quantities = design.quantities([measure] if isinstance(measure, str) else measure)
     if measure is None and options.method is not None:
@@ -437,7 +437,7 @@ def compare_contestants(
     if best is not None:
         results = tuple(replace(pair, together=_limits_together(best, pair)) for pair in results)
     used = claims.used(len(pairs))
-    return Comparison(
+    return PairwiseComparison(
         tuple(design.names),
         results,
         design.description,
@@ -539,7 +539,7 @@ def wants_pairs(table: ResultTable, method: str | None) -> bool:
     return len(table.learners) == 2 if method is None else find_procedure(method, "data sets").name in DATA_SET_TESTS
 
 
-def compare_table(source: Any, control: Any, options: TableOptions, measure: Any) -> Comparison | LearnerRanks:
+def compare_table(source: Any, control: Any, options: TableOptions, measure: Any) -> Comparison:
     """A table of results, data sets × learners: two learners or a test for two pair by pair, otherwise by ranks."""
     asked = [measure] if isinstance(measure, str) else list(measure or ())
     if len(asked) > 1:
@@ -573,7 +573,7 @@ def compare_table(source: Any, control: Any, options: TableOptions, measure: Any
     )
 
 
-def compare_in_table(table: ResultTable, pairs: Sequence[tuple[int, int]], options: TableOptions) -> Comparison:
+def compare_in_table(table: ResultTable, pairs: Sequence[tuple[int, int]], options: TableOptions) -> PairwiseComparison:
     """Compare the learners of a table two by two over its data sets."""
     tests = [_test_columns(table, pair, options) for pair in pairs]
     used = options.claims.used(len(pairs))
@@ -583,7 +583,7 @@ def compare_in_table(table: ResultTable, pairs: Sequence[tuple[int, int]], optio
     )
     procedure = PROCEDURES[tests[0].method]
     why = f"Each data set gives one value of every learner, so they are compared over data sets by {procedure.name}"
-    return Comparison(
+    return PairwiseComparison(
         tuple(map(str, table.learners)),
         results,
         f"{len(table.data_sets):,} data sets",

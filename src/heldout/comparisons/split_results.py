@@ -16,7 +16,6 @@ from heldout.arrays import Floats
 from heldout.comparisons.comparison import UNNAMED, Comparison
 from heldout.comparisons.design import CompareOptions
 from heldout.comparisons.fold_tests import MeasureKey, SplitResults
-from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.pair_test import PROCEDURES, Setting
 from heldout.comparisons.pairing import TabledSplits, means_together
 from heldout.comparisons.pairwise import TableOptions, choose_pairs, compare_contestants, compare_table
@@ -52,7 +51,7 @@ def result(value: Any) -> tuple[Any, Any]:
 
 def compare_splits(
     found: Sequence[SplitResults], control: str | None, options: TableOptions, replicates: int | None = None
-) -> Comparison | LearnerRanks:
+) -> Comparison:
     """One data set split by split, by the corrected resampled t; several by the means over the splits of each."""
     only = found[0]
     if len(only.learners) < 2:
@@ -75,9 +74,7 @@ def compare_splits(
     )
 
 
-def _compare_means(
-    found: Sequence[SplitResults], control: str | None, options: TableOptions
-) -> Comparison | LearnerRanks:
+def _compare_means(found: Sequence[SplitResults], control: str | None, options: TableOptions) -> Comparison:
     """Several data sets: the mean over the splits of each is one result."""
     names = [own.data_set for own in found]
     method = None if options.method is None else PROCEDURES.get(str(options.method).strip().casefold())
@@ -119,7 +116,8 @@ def _compare_means(
     left = [f"{name} {gap:,}" for name, gap in gaps.items() if gap]
     lacking = [f"Splits in which a learner has no value are left out of all of them: {listing(left)}."] if left else []
     read = [f"{each[:1].upper()}{each[1:]}." for own in found for each in own.notes]
-    return replace(made, notes=tuple(dict.fromkeys([note, *lacking, *read, *made.notes])))
+    told = [each for each in dict.fromkeys([note, *lacking, *read]) if each not in made.notes]
+    return made._with_notes(told)  # noqa: SLF001 - the contract of every comparison
 
 
 # Reading: which columns are runs and folds, data sets, learners and sizes, and which hold the results.

@@ -13,7 +13,7 @@ from typing import Any
 
 from heldout import findings
 from heldout.arguments import closest, listing
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.errors import OptionError
 from heldout.findings.rule import RULES, About, Rule
 from heldout.resampling.learning_curve import LearningCurve
@@ -134,7 +134,7 @@ def review_learning_curve(curve: LearningCurve) -> Review:
     return review("learning curve", curve, curve.ignore)
 
 
-def review_comparison(comparison: Comparison) -> Review:
+def review_comparison(comparison: PairwiseComparison) -> Review:
     """What the rules say of a comparison."""
     return review("comparison", comparison, comparison.ignore)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from heldout.arguments import listing
-from heldout.comparisons.comparison import Comparison, Pair, Side
+from heldout.comparisons.comparison import Pair, PairwiseComparison, Side
 from heldout.comparisons.corrections import adjust_p_values, is_significant
 from heldout.comparisons.fold_tests import Posterior
 from heldout.costs import more_accurate_costs_more
@@ -34,7 +34,7 @@ COSTS = ("total_cost", "expected_cost")
     reference="arithmetic: one case more or less changes an accuracy by 1 / n",
     limits={"cases": "one case: less than that cannot be seen on these cases"},
 )
-def less_than_one_case(seen: Comparison, *, cases: float = 1) -> Answer:
+def less_than_one_case(seen: PairwiseComparison, *, cases: float = 1) -> Answer:
     """The difference of two accuracies is worth no more than one of the cases they were judged on.
 
     Decimals make a difference look exact that one case more or less would turn.
@@ -65,7 +65,7 @@ def less_than_one_case(seen: Comparison, *, cases: float = 1) -> Answer:
     advice="Leave out correction='none', so that Holm's is used, or compare all with one control.",
     reference="Holm (1979), Scand. J. Statistics 6; Demšar (2006), JMLR 7; Salzberg (1997), DMKD 1",
 )
-def many_uncorrected(seen: Comparison) -> Answer:
+def many_uncorrected(seen: PairwiseComparison) -> Answer:
     """Several pairs were tested, and their p-values stand as if each were the only one.
 
     With 20 tests at level .95 one is expected to find a difference where there is none. Every measure of a pair is a
@@ -96,7 +96,7 @@ def many_uncorrected(seen: Comparison) -> Answer:
     advice="Leave the method out for the one that fits how they were tested.",
     reference="Dietterich (1998), Neural Computation 10(7); Nadeau & Bengio (2003), Machine Learning 52",
 )
-def broken_promise(seen: Comparison) -> Answer:
+def broken_promise(seen: PairwiseComparison) -> Answer:
     """A procedure was asked for by name of which it was measured how often it rejects a true null, or misses.
 
     A test at level .95 promises to reject a true null once in twenty times. The title says what was measured.
@@ -120,7 +120,7 @@ def broken_promise(seen: Comparison) -> Answer:
     advice="Judge them on more cases, or do not claim that one is better.",
     reference="Altman & Bland (1995), BMJ 311: absence of evidence is not evidence of absence",
 )
-def too_wide(seen: Comparison) -> Answer:
+def too_wide(seen: PairwiseComparison) -> Answer:
     """The interval of a difference holds both that the one is better and that the other is.
 
     That two cannot be told apart does not show that they are the same. An interval is that of its pair alone, and may
@@ -170,7 +170,7 @@ def too_wide(seen: Comparison) -> Answer:
     reference="McNemar (1947), Psychometrika 12; Fagerland, Lydersen & Laake (2013), BMC Med. Res. Methodol. 13",
     limits={"cases": "ten, so that five are expected on either side (Siegel & Castellan, 1988, ch. 5)"},
 )
-def few_tell_apart(seen: Comparison, *, cases: float = 10) -> Answer:
+def few_tell_apart(seen: PairwiseComparison, *, cases: float = 10) -> Answer:
     """Hardly any case is right by one classifier alone.
 
     Of two classifiers on the same cases only those count on which one is right and the other wrong, however many cases
@@ -204,7 +204,7 @@ def few_tell_apart(seen: Comparison, *, cases: float = 10) -> Answer:
     reference="Benavoli, Corani, Demšar & Zaffalon (2017), JMLR 18",
     limits={"matters": "one point, the region of practical equivalence of Benavoli et al. (2017)"},
 )
-def sure_but_small(seen: Comparison, *, matters: float = 0.01) -> Answer:
+def sure_but_small(seen: PairwiseComparison, *, matters: float = 0.01) -> Answer:
     """A difference is beyond doubt, and all of its interval is smaller than what matters.
 
     With enough cases any difference becomes significant, however small it is.
@@ -237,7 +237,7 @@ def sure_but_small(seen: Comparison, *, matters: float = 0.01) -> Answer:
     advice="Decide by the measure that was chosen beforehand, or by costs.",
     reference="Caruana & Niculescu-Mizil (2004), KDD; Hand (2006), Statistical Science 21",
 )
-def measures_disagree(seen: Comparison) -> Answer:
+def measures_disagree(seen: PairwiseComparison) -> Answer:
     """By one measure the first is better beyond doubt, and by another the second.
 
     Whoever chooses the measure after seeing the results chooses the winner.
@@ -265,7 +265,7 @@ def measures_disagree(seen: Comparison) -> Answer:
     advice="Compare them on more data sets.",
     reference="Demšar (2006), JMLR 7; Siegel & Castellan (1988), ch. 5",
 )
-def few_data_sets(seen: Comparison) -> Answer:
+def few_data_sets(seen: PairwiseComparison) -> Answer:
     """Even if one learner won on every data set, the test could not reject.
 
     With n data sets the smallest p-value of the signed ranks, and of the signs, is 2 to the power of 1 − n; a
@@ -304,7 +304,7 @@ def few_data_sets(seen: Comparison) -> Answer:
     reference="Nadeau & Bengio (2003), Machine Learning 52",
     limits={"splits": "with ten, Student's t is 15 % wider than the normal: a convention"},
 )
-def few_splits(seen: Comparison, *, splits: float = 10) -> Answer:
+def few_splits(seen: PairwiseComparison, *, splits: float = 10) -> Answer:
     """Two learners are compared over so few splits that the spread of their differences is hardly known.
 
     The test then rests on a variance from a handful of values, and hardly ever decides.
@@ -326,7 +326,7 @@ def few_splits(seen: Comparison, *, splits: float = 10) -> Answer:
     advice="Check that two different models were compared: a file was perhaps given twice.",
     reference="arithmetic: what is the same in every case cannot differ by any measure",
 )
-def same_in_every_case(seen: Comparison) -> Answer:
+def same_in_every_case(seen: PairwiseComparison) -> Answer:
     """Two classifiers give the same scores in every case, or, where there are no scores, the same answers.
 
     Two models that learned on their own hardly ever do: mostly the same predictions were given twice, under two names.
@@ -364,7 +364,7 @@ def _margins(claims: Sequence[Pair]) -> Answer:
     )
 
 
-def _is_ruled_out(seen: Comparison, pair: Pair) -> str:
+def _is_ruled_out(seen: PairwiseComparison, pair: Pair) -> str:
     """The one of a pair that is ruled out as the best, where the other is not; empty where there is none."""
     by = None if seen.best is None else next((by for by in seen.best.measures if by.name == pair.name), None)
     if by is None or (pair.a in by.not_best) == (pair.b in by.not_best):
@@ -381,7 +381,7 @@ def _is_ruled_out(seen: Comparison, pair: Pair) -> str:
     reference="Cawley & Talbot (2010), JMLR 11, 2079-2107; Hsu (1984), Annals of Statistics 12",
     limits={"errors": "a quarter of the standard error: it takes a 95 % interval less than a point of its coverage"},
 )
-def best_looks_better(seen: Comparison, *, errors: float = 0.25) -> Answer:
+def best_looks_better(seen: PairwiseComparison, *, errors: float = 0.25) -> Answer:
     """Several may be the best, and the value of the one in front is expected to exceed its truth.
 
     Of equal models the one with the best value is the one that chance favoured most on these cases. How much that
@@ -453,7 +453,7 @@ def _directed(pair: Pair) -> bool:
     advice="Choose by cost, since there are costs.",
     reference="Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 5.7; Elkan (2001), IJCAI 17",
 )
-def accurate_but_dear(seen: Comparison) -> Answer:
+def accurate_but_dear(seen: PairwiseComparison) -> Answer:
     """Of two classifiers the one that is right more often makes the dearer errors.
 
     Accuracy counts all errors alike. Where they cost different amounts, it may name the wrong one of two.
@@ -480,7 +480,7 @@ def accurate_but_dear(seen: Comparison) -> Answer:
     return Fired(said, facts, *_advise_by_cost(seen, dear, cheap))
 
 
-def _advise_by_cost(seen: Comparison, dear: Side, cheap: Side) -> tuple[str, Severity]:
+def _advise_by_cost(seen: PairwiseComparison, dear: Side, cheap: Side) -> tuple[str, Severity]:
     """What to do where the more accurate one costs more: to choose the other only if the costs are told apart."""
     saved, names = count(dear.cost - cheap.cost), {dear.name, cheap.name}
     tested = [p for p in seen.pairs if {p.a, p.b} == names and p.measure in COSTS]
@@ -504,7 +504,7 @@ def _advise_by_cost(seen: Comparison, dear: Side, cheap: Side) -> tuple[str, Sev
         "errors": "two standard errors of the difference of two shares, the usual 5 %, by Bonferroni for all classes",
     },
 )
-def different_mixes(seen: Comparison, *, apart: float = 0.05, errors: float = 2.0) -> Answer:
+def different_mixes(seen: PairwiseComparison, *, apart: float = 0.05, errors: float = 2.0) -> Answer:
     """Classifiers were judged on test sets of their own, in which the classes are not equally common.
 
     Accuracy, precision and F depend on how common the classes are: part of the difference is that of the test sets.

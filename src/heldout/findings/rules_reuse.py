@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from heldout.comparisons.comparison import Comparison
+from heldout.comparisons.comparison import PairwiseComparison
 from heldout.files.ledger import EarlierUses
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.intervals.quantiles import z_value
@@ -67,7 +67,7 @@ def judge_reuse(earlier: EarlierUses | None, error: float, tried: float) -> Answ
     reference=REFERENCE,
     limits={"tried": SOURCE},
 )
-def compared_before(seen: Comparison, *, tried: float = 0) -> Answer:
+def compared_before(seen: PairwiseComparison, *, tried: float = 0) -> Answer:
     """A ledger says that other models were judged on these cases before.
 
     Of many models that were tried on one test set the best looks better than it is, by up to the expected maximum of

@@ -16,7 +16,7 @@ from heldout.comparisons.comparison import Alike
 from heldout.errors import GateError, OptionError
 from heldout.evidence import Label
 from heldout.intervals.estimate import Estimate
-from heldout.result import Result, bound_late
+from heldout.result import RenderedResult, bound_late
 from heldout.results.difference import PairTest
 from heldout.review import Finding
 from heldout.thresholds.requirement import Written
@@ -188,7 +188,7 @@ def _reached(name: str, reached: Reached | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Gate(Result):
+class Gate(RenderedResult):
     """Whether a classifier is good enough: every requirement with its outcome, and whether the gate lets it through.
 
     Every requirement must pass, by a one-sided limit of the level, so a classifier that misses any of them gets through

@@ -267,13 +267,18 @@ def read_quantity(text: Any, labels: Iterable[Any] = (), *, costs: NDArray[np.fl
 def name_measures(given: Any) -> Any:
     """Measures by their names, where they were given themselves; what is neither is left to whoever reads it.
 
+    A text that declares one, such as "miss_cost = 5 * fn / n", declares it here.
+
     >>> name_measures([CATALOGUE["recall"], "macro f1"]), name_measures(None)
     (['recall', 'macro f1'], None)
     """
-    if isinstance(given, Measure):
-        return _name_declared(given)
-    several = isinstance(given, Iterable) and not isinstance(given, str)
-    return [_name_declared(one) if isinstance(one, Measure) else one for one in given] if several else given
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return [name_measures(one) if isinstance(one, str | Measure) else one for one in given]
+    if isinstance(given, str) and "=" in given:
+        from heldout.measures.own import is_declaration, measure
+
+        return measure(given).name if is_declaration(given) else given
+    return _name_declared(given) if isinstance(given, Measure) else given
 
 
 def _name_declared(measure: Measure) -> str:

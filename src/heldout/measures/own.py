@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import math
+import operator
+import re
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, overload
@@ -26,6 +29,7 @@ WEIGHTS = ("sample_weight", "weight", "weights")
 SCORES = ("score", "scores", "y_score", "y_prob", "y_proba", "proba", "probability", "probabilities", "y_scores")
 # How measures are called of which less is better, as scikit-learn names them.
 LOSSES = ("_loss", "_error", "_cost", "_errors")
+LOSS_NAMES = tuple(ending[1:] for ending in LOSSES)
 FIRST = Headline(15, ("screen", "page", "comparison"))
 UNDEFINED = "its formula has no value for these counts"
 NO_VALUE = "the function gave no number for these cases"
@@ -35,8 +39,23 @@ ARITHMETIC = (
 )
 
 
+# What a person writes for a formula without a function: its name, and arithmetic over counts.
+DECLARATION = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*=(?!=)(?P<formula>[^=]+)")
+LONGEST_FORMULA, HIGHEST_POWER = 500, 16
+
+
 @overload
-def measure(formula: Callable[..., Any]) -> Measure: ...
+def measure(
+    formula: Callable[..., Any] | str,
+    *,
+    symbol: str = ...,
+    aliases: Sequence[str] = ...,
+    low: float | None = ...,
+    high: float | None = ...,
+    direction: Direction | None = ...,
+    undefined: str = ...,
+    reference: str = ...,
+) -> Measure: ...
 @overload
 def measure(
     formula: None = None,
@@ -50,7 +69,7 @@ def measure(
     reference: str = ...,
 ) -> Callable[[Callable[..., Any]], Measure]: ...
 def measure(
-    formula: Callable[..., Any] | None = None,
+    formula: Callable[..., Any] | str | None = None,
     *,
     symbol: str = "",
     aliases: Sequence[str] = (),
@@ -65,12 +84,14 @@ def measure(
     The formula names the counts that it needs: tp, fp, fn and tn of one class against the rest, or of all cases
     `table`, the confusion matrix with a row for each true class, or sums over it such as `correct`, `wrong` and `n`. It
     returns a numerator and a denominator, or a value, in plain arithmetic. A share of the cases gets Wilson's interval,
-    anything else the quantiles of the posterior of the counts. Keyword-only arguments are parameters.
+    anything else the quantiles of the posterior of the counts. Keyword-only arguments are parameters. A formula of one
+    line can be written as text, name and arithmetic, here and among the `measures` of any function or command.
 
     Parameters
     ----------
-    formula : function, optional
-        The function that is decorated; its name is that of the measure, its first line of documentation what it is.
+    formula : function or str, optional
+        The function that is decorated; its name is that of the measure, its first line of documentation what it is. Or
+        a text such as "alarm_cost = (fp + 5 * fn) / (tp + fp)".
     symbol : str
         A short sign for tables.
     aliases : list of str
@@ -93,8 +114,11 @@ def measure(
     ...     return tp + fp, tp
     >>> print(heldout.evaluate([1] * 40 + [0] * 60, [1] * 30 + [0] * 50 + [1] * 20)["alarms_per_find"])
     alarms_per_find[1] 1.67 [1.38 – 2.16] (0.95 dirichlet, n = 100)
+    >>> print(heldout.evaluate([1, 1, 0, 0], [1, 0, 1, 0])[heldout.measure("misses_per_case = fn / n")].value)
+    0.25
     >>> from heldout.measures.catalogue import unregister
-    >>> unregister("alarms_per_find")
+    >>> unregister("alarms_per_find"), unregister("misses_per_case")
+    (None, None)
 
     """
 
@@ -128,7 +152,96 @@ def measure(
             )
         )
 
+    if isinstance(formula, str):
+        formula = WrittenFormula.read(formula)
     return declare if formula is None else declare(formula)
+
+
+def is_declaration(text: object) -> bool:
+    """Whether a text declares a measure, as "alarm_cost = (fp + 5 * fn) / (tp + fp)" does.
+
+    >>> is_declaration("miss_cost = 5 * fn / n"), is_declaration("f_score(beta=2)"), is_declaration("recall[sex=f]")
+    (True, False, False)
+    """
+    return isinstance(text, str) and DECLARATION.fullmatch(text) is not None
+
+
+class WrittenFormula:
+    """A formula that was written as text: called like the function that it stands for."""
+
+    def __init__(self, name: str, tree: ast.expr) -> None:
+        self.__name__ = name
+        self.__doc__ = f"{name} = {ast.unparse(tree)}"
+        # In the order in which they stand there, each once.
+        found = sorted((n for n in ast.walk(tree) if isinstance(n, ast.Name)), key=lambda n: (n.lineno, n.col_offset))
+        self.cells = tuple(dict.fromkeys(node.id for node in found))
+        by_place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.__signature__ = inspect.Signature([inspect.Parameter(cell, by_place) for cell in self.cells])
+        # A quotient is undefined where what it is divided by is 0, so its parts are kept apart.
+        whole = isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div)
+        self.parts = (tree.left, tree.right) if whole and isinstance(tree, ast.BinOp) else (tree,)
+
+    @classmethod
+    def read(cls, text: str) -> WrittenFormula:
+        """The formula of a text, refused where it is more than arithmetic over counts."""
+        match = DECLARATION.fullmatch(text) if len(text) <= LONGEST_FORMULA else None
+        hint = "write its name and + - * / ** over tp, fp, fn, tn and n: 'alarm_cost = (fp + 5 * fn) / (tp + fp)'."
+        try:
+            tree = None if match is None else ast.parse(match["formula"].strip().casefold(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = None
+        if match is None or tree is None:
+            raise OptionError(f"{text[:80]!r} is no formula of a measure.", hint=hint)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.expr) and not _is_arithmetic(node):
+                raise OptionError(
+                    f"{ast.unparse(node)[:60]!r} in the formula of {match['name']} is no arithmetic.", hint=hint
+                )
+        return cls(match["name"], tree)
+
+    def __call__(self, *cells: Any) -> Any:
+        """The value for these counts, of a quotient its two parts."""
+        named = dict(zip(self.cells, cells, strict=True))
+        values = tuple(_calculate(part, named) for part in self.parts)
+        return values if len(values) == 2 else values[0]
+
+    def source(self) -> ast.AST:
+        """What the function that it stands for returns; a copy, since whoever writes it down changes its letters."""
+        parts = copy.deepcopy(self.parts)
+        return ast.Return(parts[0] if len(parts) == 1 else ast.Tuple(list(parts), ast.Load()))
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def _is_arithmetic(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        # A tower of powers of whole numbers would be reckoned for ever.
+        power = node.right.value if isinstance(node.right, ast.Constant) else None
+        return isinstance(power, int | float) and abs(power) <= HIGHEST_POWER
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        return type(node.op) in _OPERATORS
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and _is_figure(node))
+
+
+def _is_figure(node: ast.Constant) -> bool:
+    return type(node.value) in (int, float)
+
+
+def _calculate(node: ast.expr, named: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_calculate(node.left, named), _calculate(node.right, named))
+    if isinstance(node, ast.UnaryOp):
+        return _OPERATORS[type(node.op)](_calculate(node.operand, named))
+    return named[node.id] if isinstance(node, ast.Name) else float(node.value)  # type: ignore[attr-defined]
 
 
 def metric(
@@ -251,7 +364,7 @@ def _check_name(function: Any, given: str | None) -> str:
 
 def _find_direction(name: str, given: Direction | None) -> Direction:
     if given is None:
-        return "lower" if name.endswith(LOSSES) else "higher"
+        return "lower" if name.endswith(LOSSES) or name in LOSS_NAMES else "higher"
     if given not in ("higher", "lower", "zero", "none"):
         raise OptionError(
             f"The direction of {name} must be 'higher', 'lower', 'zero' or 'none'. Got {given!r}.",
@@ -412,6 +525,8 @@ def _try_out(formula: Callable[..., Any], name: str, cells: tuple[str, ...], par
 def _read_formula(function: Callable[..., Any], cells: tuple[str, ...]) -> str:
     """The formula in the letters of a text book where its source can be read, otherwise its name and counts."""
     written = f"{getattr(function, '__name__', 'formula')}({', '.join(cells)})"
+    if isinstance(function, WrittenFormula):
+        return write_formula(function.source())
     try:
         return write_formula(ast.parse(textwrap.dedent(inspect.getsource(function))))
     except (OSError, TypeError, SyntaxError, StopIteration):

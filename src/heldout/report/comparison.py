@@ -11,7 +11,7 @@ import numpy as np
 
 from heldout.arguments import listing
 from heldout.comparisons.best import Best, BestBy
-from heldout.comparisons.comparison import UNNAMED, Comparison, ModelTable, Pair
+from heldout.comparisons.comparison import UNNAMED, ModelTable, Pair, PairwiseComparison
 from heldout.comparisons.corrections import is_significant
 from heldout.comparisons.pair_test import OmnibusTest
 from heldout.comparisons.paired_scores import AREAS
@@ -60,12 +60,12 @@ SHOWN_VERDICTS, SHOWN_BESIDE_BEST = 6, 3
 SHOWN_FIRST = 2
 
 
-def render_comparison(comparison: Comparison, form: Form) -> list[Block]:
+def render_comparison(comparison: PairwiseComparison, form: Form) -> list[Block]:
     """The report on a screen, in full or as a page."""
     return comparison_page(comparison) if form == "page" else comparison_blocks(comparison, full=form == "full")
 
 
-def comparison_blocks(comparison: Comparison, *, full: bool = False, curves: bool = True) -> list[Block]:
+def comparison_blocks(comparison: PairwiseComparison, *, full: bool = False, curves: bool = True) -> list[Block]:
     """The report; `full` adds every figure of every test, `curves` says in words where two ROC curves cross."""
     many = len(comparison.names) > 2
     title = (
@@ -104,7 +104,7 @@ def comparison_blocks(comparison: Comparison, *, full: bool = False, curves: boo
     return [*blocks, *(comparison.review.full_blocks() if full else comparison.review.blocks())]
 
 
-def _crossing(comparison: Comparison) -> str:
+def _crossing(comparison: PairwiseComparison) -> str:
     """Where the ROC curves of two classifiers cross, where their areas are compared."""
     if comparison.curves is None or len(comparison.names) != 2:
         return ""
@@ -119,7 +119,7 @@ def _sentence(text: str, names: Sequence[str]) -> str:
     return f"{start}{text[1:].rstrip('.')}."
 
 
-def _verdicts(comparison: Comparison, *, full: bool) -> list[str]:
+def _verdicts(comparison: PairwiseComparison, *, full: bool) -> list[str]:
     """Which may be the best, the verdicts by the first measure, and those by others that say something else.
 
     In full, all of them.
@@ -227,7 +227,7 @@ def named(pair: Pair) -> str:
     return f"{pair.average} {title}" if pair.average else title
 
 
-def _differences(comparison: Comparison) -> Table:
+def _differences(comparison: PairwiseComparison) -> Table:
     """One line per pair and measure, with the difference drawn around zero."""
     many = len(comparison.names) > 2
     widest = max(
@@ -278,7 +278,7 @@ def _together(pair: Pair, style: Style, digits: int | None) -> Cell:
     return None if pair.together is None else Range(*pair.together, style, digits)
 
 
-def _tests(comparison: Comparison) -> Table:
+def _tests(comparison: PairwiseComparison) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             f"{pair.a} − {pair.b}",
@@ -323,7 +323,7 @@ def _omnibus(test: OmnibusTest) -> str:
 SHOWN = 40
 
 
-def comparison_page(comparison: Comparison) -> list[Block]:
+def comparison_page(comparison: PairwiseComparison) -> list[Block]:
     """Verdict, models and their curves, findings, differences, tests, more curves, matrices, notes and provenance."""
     # A page draws the curves, and says there where they cross.
     every = comparison_blocks(comparison, full=True, curves=False)
@@ -364,7 +364,7 @@ def comparison_page(comparison: Comparison) -> list[Block]:
     return [*blocks, provenance_section(facts)]
 
 
-def _overview(comparison: Comparison, models: Table, charts: list[Chart]) -> Overview:
+def _overview(comparison: PairwiseComparison, models: Table, charts: list[Chart]) -> Overview:
     """Every model by the leading measure with its interval drawn, a chart of all, and the table of all measures."""
     found, held = count_fired(comparison.review), comparison.models()
     leading = [line[0] for line in held.estimates]
@@ -384,7 +384,7 @@ def _overview(comparison: Comparison, models: Table, charts: list[Chart]) -> Ove
     return Overview(Table(heads, rows), None, charts[0] if charts else None, found, more, models)
 
 
-def _brief_differences(comparison: Comparison) -> Table:
+def _brief_differences(comparison: PairwiseComparison) -> Table:
     """Of two classifiers only the differences, drawn around zero."""
     whole = _differences(comparison)
     wanted = ("measure", "difference", f"{100 * comparison.level:g} % interval", "")
@@ -392,7 +392,7 @@ def _brief_differences(comparison: Comparison) -> Table:
     return replace(pick(whole, kept[:4]), caption="")
 
 
-def _charts(comparison: Comparison) -> list[Chart]:
+def _charts(comparison: PairwiseComparison) -> list[Chart]:
     """The differences as dots around zero: all measures of one pair, or all pairs by each measure."""
     groups: dict[str, list[Pair]] = {}
     many = len(comparison.names) > 2
@@ -409,7 +409,7 @@ def _charts(comparison: Comparison) -> list[Chart]:
     return made
 
 
-def draw_differences(comparison: Comparison, measure: str | None = None) -> Chart:
+def draw_differences(comparison: PairwiseComparison, measure: str | None = None) -> Chart:
     """The differences with their intervals around zero: of one pair by all measures, of many pairs by one measure."""
     many = len(comparison.names) > 2
     names = list(dict.fromkeys(pair.name for pair in comparison.pairs))
@@ -422,17 +422,17 @@ def draw_differences(comparison: Comparison, measure: str | None = None) -> Char
     return forest_chart(_marks(pairs, many=many), title, "difference", lines=[("no difference", 0.0)], detail=level)
 
 
-def draw_curves(comparison: Comparison) -> Chart:
+def draw_curves(comparison: PairwiseComparison) -> Chart:
     """The ROC curves of two with the crossings of their hulls, of more with their joint hull."""
     return draw_pair(comparison.roc()) if len(comparison.names) == 2 else draw_cost_ranges(comparison)
 
 
-def draw_curve_difference(comparison: Comparison, a: str | None = None, b: str | None = None) -> Chart:
+def draw_curve_difference(comparison: PairwiseComparison, a: str | None = None, b: str | None = None) -> Chart:
     """The difference of the true positive rates of two, the first two unless said."""
     return draw_difference(comparison.roc(a, b))
 
 
-def draw_cost_ranges(comparison: Comparison) -> Chart:
+def draw_cost_ranges(comparison: PairwiseComparison) -> Chart:
     """The ROC curves of all and their joint hull."""
     return draw_ranges(comparison.optimal_ranges())
 
@@ -445,7 +445,7 @@ def _marks(held: Sequence[Pair], *, many: bool) -> list[Mark]:
     ]
 
 
-def _curves(comparison: Comparison, charts: list[Chart]) -> list[Block]:
+def _curves(comparison: PairwiseComparison, charts: list[Chart]) -> list[Block]:
     """The curves of all classifiers overlaid, and the verdict on the ROC curves of the first two."""
     if not charts:
         return []
@@ -462,7 +462,7 @@ def _curves(comparison: Comparison, charts: list[Chart]) -> list[Block]:
     return [Section("Curves", (*said, *charts), "curves")]
 
 
-def overlaid_curves(comparison: Comparison) -> list[Chart]:
+def overlaid_curves(comparison: PairwiseComparison) -> list[Chart]:
     """ROC, precision-recall and reliability of all classifiers, each kind in one chart, as far as they have scores.
 
     With rare positives precision and recall come first.
@@ -499,7 +499,7 @@ def overlaid_curves(comparison: Comparison) -> list[Chart]:
 SHOWN_MATRICES = 8
 
 
-def _matrices(comparison: Comparison) -> list[Block]:
+def _matrices(comparison: PairwiseComparison) -> list[Block]:
     """The confusion matrix of each classifier, beside each other."""
     drawn: list[Block] = []
     for name, own in list(zip(comparison.names, comparison.judged, strict=False))[:SHOWN_MATRICES]:

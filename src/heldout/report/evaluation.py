@@ -16,7 +16,7 @@ from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
 from heldout.intervals.score_methods import NO_INTERVAL
-from heldout.measures.catalogue import find, headline, headline_quantities
+from heldout.measures.catalogue import find, headline, headline_quantities, is_imbalanced
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES, IN_ORDER
 from heldout.predictions.column_roles import NO_COLUMN
@@ -534,7 +534,7 @@ MOST_DECIMALS = 4
 
 def sentences(evaluation: Evaluation) -> list[str]:
     """The verdict, a sentence or two."""
-    parts = [against_constant(evaluation.confusion, evaluation.level, evaluation.independent)]
+    parts = [against_no_model(evaluation)]
     positive = evaluation.positive
     if positive is not None:
         parts.append(_describe_positive(evaluation, positive))
@@ -543,6 +543,36 @@ def sentences(evaluation: Evaluation) -> list[str]:
     if evaluation.costs is not None:
         parts += _describe_costs(evaluation.confusion, evaluation.costs)
     return [sentence for sentence in parts if sentence]
+
+
+def against_no_model(evaluation: Evaluation) -> str:
+    """Whether it is better than no model at all: than the commonest class, or than guessing where others are rare.
+
+    Where nearly all cases are of one class, answering that class is nearly always right, and a useful classifier often
+    gets fewer cases right than that. So it is judged by balanced accuracy, by which every answer that does not look at
+    the cases is worth the same.
+    """
+    confusion = evaluation.confusion
+    totals = np.asarray(confusion.truth_totals, dtype=np.float64)
+    commonest = int(totals.argmax())
+    balanced = (
+        evaluation.get("balanced_accuracy") if is_imbalanced(confusion.n - totals[commonest], confusion.n) else None
+    )
+    if balanced is None or math.isnan(balanced.value):
+        return against_constant(confusion, evaluation.level, evaluation.independent)
+    guessing = 1 / confusion.n_classes
+    usual = _named(confusion.labels[commonest])
+    start = f'Better than guessing, where {_whole_percent(totals[commonest] / confusion.n)} % are "{usual}"?'
+    found = f"balanced accuracy {share(balanced.value)}"
+    if len(np.unique(confusion.predicted[confusion.counts > 0])) == 1:
+        answer = _named(confusion.labels[int(confusion.predicted[confusion.counts > 0][0])])
+        return f'{start} No: it predicts "{answer}" for every case.'
+    if math.isnan(balanced.low):
+        return f"{start} On these cases {found}, and guessing gives {share(guessing)} (they allow no interval)."
+    found += f" [{share(balanced.low)} – {share(balanced.high)}], guessing {share(guessing)}."
+    if balanced.low <= guessing <= balanced.high:
+        return f"{start} Cannot be told from these cases: {found}"
+    return f"{start} {'Yes' if balanced.low > guessing else 'No, worse'}: {found}"
 
 
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:

@@ -18,7 +18,7 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import headline_quantities
 from heldout.report.evaluation import titled
 from heldout.report.interval_chart import Mark, forest_chart
-from heldout.results.evaluation import Evaluation
+from heldout.results.evaluation import Evaluation, without_false_band
 from heldout.show.chart import Axis, Chart, Tiles
 from heldout.show.escape import visible
 from heldout.show.numbers import count, number, percent
@@ -63,7 +63,7 @@ def draw_curve(
         tallied = scores.evidence.probabilities
         if name == "reliability" and tallied is not None:
             seen = reliability(tallied, level=evaluation.level, positive=evaluation.positive)
-            return chart_of(evaluation.judge_band(seen))
+            return chart_of(without_false_band(evaluation, seen))
     if declared is None and "[" not in kind and scores is None:
         known = ", ".join(evaluation.chart_kinds)
         raise OptionError(
@@ -94,7 +94,7 @@ def draw_first_curves(evaluation: Evaluation) -> list[Chart]:
             settings = {"positive": evaluation.positive, "level": evaluation.level, "seed": evaluation.estimator.seed}
             declared = find_curve(kind)
             curve = None if declared is None else declared.compute(shortened(whole, GRID), settings)
-            drawn += [] if curve is None else [chart_of(evaluation.judge_band(curve))]
+            drawn += [] if curve is None else [chart_of(without_false_band(evaluation, curve))]
             continue
         drawn += _try(evaluation, kind)
     return drawn

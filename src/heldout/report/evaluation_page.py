@@ -41,7 +41,7 @@ from heldout.report.interval_chart import Mark, interval_chart
 from heldout.report.overview import MAPPED, choose_key_figures, linked, make_heatmap, make_overview, span
 from heldout.report.review import count_fired, findings_section, unsaid
 from heldout.report.slider import threshold_explorer, why_none
-from heldout.results.evaluation import Evaluation
+from heldout.results.evaluation import Evaluation, without_false_band
 from heldout.review import Review
 from heldout.show.blocks import (
     Block,
@@ -167,7 +167,7 @@ def _draw_classes(evaluation: Evaluation) -> list[Block]:
 def _reliability(evaluation: Evaluation, tallied: Probabilities) -> list[Chart]:
     try:
         seen = reliability(tallied, level=evaluation.level, positive=evaluation.positive)
-        charts = [chart_of(evaluation.judge_band(seen))]
+        charts = [chart_of(without_false_band(evaluation, seen))]
         if evaluation.positive is not None and not tallied.top_label:
             charts.append(chart_of(evaluation.curve("calibration")))
     except HeldoutError:

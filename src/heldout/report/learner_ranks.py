@@ -288,15 +288,15 @@ def _test_table(ranks: LearnerRanks) -> Table:
 def _pair_table(ranks: LearnerRanks) -> Table:
     names = ("better", "worse", "ranks apart", "win–tie–loss", "p", f"p, {ranks.how}")
     heads = tuple(Column(name, "left" if at < 2 else "right") for at, name in enumerate(names))
-    shown = sorted(ranks.pairs, key=lambda pair: (pair.adjusted, pair.p))[:SHOWN_PAIRS]
+    shown = sorted(ranks.pairs, key=lambda pair: (pair.p, pair.p_alone))[:SHOWN_PAIRS]
     rows = tuple(
         (
-            pair.better,
-            pair.worse,
+            pair.ahead,
+            pair.behind,
             Number(abs(pair.difference), "plain"),
             "–".join(map(str, _record_of_better(pair))),
+            Number(pair.p_alone),
             Number(pair.p),
-            Number(pair.adjusted),
         )
         for pair in shown
     )
@@ -305,5 +305,5 @@ def _pair_table(ranks: LearnerRanks) -> Table:
 
 def _record_of_better(pair: RankPair) -> tuple[int, int, int]:
     """The record of the better one."""
-    ends = (pair.wins, pair.losses) if pair.better == pair.a else (pair.losses, pair.wins)
+    ends = (pair.wins, pair.losses) if pair.ahead == pair.a else (pair.losses, pair.wins)
     return ends[0], pair.ties, ends[1]

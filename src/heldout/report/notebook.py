@@ -12,7 +12,7 @@ from heldout.evidence import Confusion
 from heldout.gates.gate import Gate
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import headline_quantities
-from heldout.report.evaluation import estimate_table, note_cases, sentences, titled
+from heldout.report.evaluation import estimate_table, note_cases, sentences, target_blocks, titled
 from heldout.report.evaluation_charts import draw_first_curves
 from heldout.report.evaluation_page import (
     MATRIX_CLASSES,
@@ -87,6 +87,7 @@ def evaluation_cell(evaluation: Evaluation, reviewed: Reviewed, *more: Block) ->
     notes = note_cases(evaluation, unsaid(evaluation.notes, evaluation.source, reviewed.review.fired))
     blocks: list[Block] = [
         title_of(evaluation),
+        *target_blocks(evaluation),
         Prose(" ".join(sentences(evaluation)), label="Verdict"),
         estimate_table(evaluation, headline, [titled(e) for e in headline]),
         matrix,
@@ -121,7 +122,8 @@ def validation_cell(validation: Validation) -> list[Block]:
     title, *page = validation_page(validation)
     estimated = [block for block in page if isinstance(block, Prose) and block.label == "Estimates"]
     splits = splits_section(validation)
-    _, *rest = evaluation_cell(validation.evaluation, validation, replace(splits, folded=True), *remarks(validation))
+    _, *cell = evaluation_cell(validation.evaluation, validation, replace(splits, folded=True), *remarks(validation))
+    rest = [block for block in cell if not (isinstance(block, Prose) and block.label == "Estimates")]
     return [title, *estimated[:1], *rest]
 
 

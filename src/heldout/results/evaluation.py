@@ -100,7 +100,7 @@ class Evaluation(Reviewed):
 
     @property
     def verdict(self) -> str:
-        """Whether it beats the commonest class, and how good it is where it matters, in a few sentences."""
+        """Whether it beats the commonest class, or guessing, and how good it is where it matters."""
         return " ".join(bound_late(self._phrased_by)(self))
 
     @property
@@ -130,17 +130,19 @@ class Evaluation(Reviewed):
         plan = self.estimator.plan
         return 1.0 if plan is None else 0.0 if plan.refused else 1 / plan.factor
 
-    def per_fold(self, name: str) -> NDArray[np.float64]:
+    def per_fold(self, name: str | Quantity) -> NDArray[np.float64]:
         """The value in every fold, nan where it is undefined there."""
-        return self.fold_values(read_quantity(name, self.labels, costs=self.costs).resolve(self.positive))
-
-    def fold_values(self, quantity: Quantity) -> NDArray[np.float64]:
-        """The value of a quantity in every fold, nan where it is undefined there."""
-        quantity = quantity.check_costs(self.costs).check_divisible("in single folds")
+        quantity = self._read(name).check_costs(self.costs).check_divisible("in single folds")
         source = quantity.check_scored(self.scores) if quantity.is_score else self.estimator
         if not isinstance(source, FoldEstimator | FoldScores):
             raise OptionError("The predictions do not come in folds.", hint="name the column with fold= (--fold).")
         return source.per_fold(quantity)
+
+    def _read(self, name: str | Quantity) -> Quantity:
+        """What is asked for by its name, of the positive class where it is of one; or what was read before."""
+        if isinstance(name, Quantity):
+            return name
+        return read_quantity(name, self.labels, costs=self.costs).resolve(self.positive)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -222,7 +224,7 @@ class Evaluation(Reviewed):
         return self._like(confused(self.confusion, most, level=self.level, independent=self.independent))
 
     @cached_property
-    def case_estimator(self) -> CaseEstimator:
+    def _case_estimator(self) -> CaseEstimator:
         """What makes estimates of one's own functions of the cases."""
         made, rows = self.estimator, None if self.counted is not None else self.predictions
         return CaseEstimator(rows, made.level, made.seed, made.replicates, made.plan)
@@ -258,7 +260,7 @@ class Evaluation(Reviewed):
         known = self._asked if later else self._by_name
         found = known.get(quantity.key)
         if found is None and quantity.is_of_cases:
-            found = self.case_estimator.ask(quantity)
+            found = self._case_estimator.ask(quantity)
         if found is None and quantity.is_score:
             found = quantity.check_scored(self.scores).ask(quantity)
         if found is None:
@@ -288,16 +290,16 @@ class Evaluation(Reviewed):
         }
         quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
         if quantity.is_of_cases:
-            return replace(self.case_estimator, **changes).ask(quantity, method)
+            return replace(self._case_estimator, **changes).ask(quantity, method)
         if quantity.is_score:
             return self._like(replace(quantity.check_scored(self.scores), **changes).ask(quantity, method))
         return self._like(replace(made, **changes).ask(quantity, method))
 
-    def one_sided(self, quantity: Quantity, level: float) -> Estimate:
-        """The quantity with limits that each keep the level by themselves, for statements such as "at least"."""
-        quantity = quantity.resolve(self.positive).check_costs(self.costs)
+    def one_sided(self, name: str | Quantity, level: float = 0.95) -> Estimate:
+        """The same quantity with limits that each keep the level by themselves, for words such as "at least"."""
+        quantity = self._read(name).resolve(self.positive).check_costs(self.costs)
         if quantity.is_of_cases:
-            return self.case_estimator.at_level(2 * level - 1).ask(quantity)
+            return self._case_estimator.at_level(2 * level - 1).ask(quantity)
         changes: dict[str, Any] = {"level": 2 * level - 1, "one_sided": True}
         if quantity.is_score:
             return replace(quantity.check_scored(self.scores), **changes).ask(quantity)
@@ -412,7 +414,7 @@ class Evaluation(Reviewed):
             if declared.name == "calibration" and self.scores is not None and label is not None:
                 # Of scores in bins the middle is typical, and the lower edge is not.
                 ranking = self.scores.evidence.typical(label)
-            return self.judge_band(declared.compute(ranking, settings, **options))
+            return self._like(without_false_band(self, declared.compute(ranking, settings, **options)))
         try:
             read_quantity(kind, self.labels)
         except OptionError:
@@ -421,7 +423,7 @@ class Evaluation(Reviewed):
                 f"There is no curve {kind!r}. There are: {names}, and every measure of the counts.",
                 hint="for example roc, or f1 for the F-score against the threshold.",
             ) from None
-        return self.judge_band(measure_curve(ranking, kind, **{**settings, **options}))
+        return self._like(without_false_band(self, measure_curve(ranking, kind, **{**settings, **options})))
 
     @property
     def chart_kinds(self) -> tuple[str, ...]:
@@ -436,15 +438,6 @@ class Evaluation(Reviewed):
         chart: Chart = bound_late(self._curve_drawn_by)(self, wanted, **options)
         return chart
 
-    def judge_band(self, curve: Curve) -> Curve:
-        """The curve, without its band where cases were predicted several times: it takes each prediction as a case."""
-        plan, rows = self.estimator.plan, self.predictions
-        if curve.band is None or plan is None or rows is None or plan.n >= rows.n:
-            return self._like(curve)
-        unknown = np.full(len(curve.x), np.nan)
-        note = f"No band: {plan.n:,} cases were predicted {rows.n:,} times, and are not more for it."
-        return self._like(replace(curve, band=None, low=unknown, high=unknown, notes=(*curve.notes, note)))
-
     def threshold_table(
         self,
         thresholds: str | int | Iterable[float] = "distinct",
@@ -458,9 +451,14 @@ class Evaluation(Reviewed):
         table = threshold_table(self.ranking(class_), thresholds, measures, level=self.level, positive=label)
         return self._like(table)
 
-    def value(self, name: str) -> float:
-        """The value alone; nan where it is undefined."""
-        return self[name].value
+    def value(self, name: str | Quantity) -> float:
+        """The value alone, without an interval, which may be dear; nan where it is undefined."""
+        quantity = self._read(name).resolve(self.positive)
+        if quantity.is_of_cases:
+            return self._case_estimator.value(quantity)
+        if quantity.is_score:
+            return quantity.check_scored(self.scores).value(quantity)
+        return self._answer(quantity).value
 
     def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
         """A flat dictionary of floats for MLflow, W&B, TensorBoard or DVC, with limits as `_low` and `_high`.
@@ -481,3 +479,13 @@ def make_later(evaluation: Evaluation, make: Callable[[], tuple[Estimate, ...]])
     del vars(evaluation)["estimates"]
     vars(evaluation)["_make_estimates"] = make
     return evaluation
+
+
+def without_false_band(evaluation: Evaluation, curve: Curve) -> Curve:
+    """The curve, without its band where cases were predicted several times: it takes each prediction as a case."""
+    plan, rows = evaluation.estimator.plan, evaluation.predictions
+    if curve.band is None or plan is None or rows is None or plan.n >= rows.n:
+        return curve
+    unknown = np.full(len(curve.x), np.nan)
+    note = f"No band: {plan.n:,} cases were predicted {rows.n:,} times, and are not more for it."
+    return replace(curve, band=None, low=unknown, high=unknown, notes=(*curve.notes, note))

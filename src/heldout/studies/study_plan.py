@@ -12,7 +12,7 @@ import numpy as np
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.measures.quantity import Bound
-from heldout.result import Result, make_row
+from heldout.result import RenderedResult, make_row
 from heldout.show.numbers import count, number, number_of
 from heldout.studies.assumptions import Assumptions, make_sampling
 from heldout.studies.sampling import (
@@ -286,7 +286,7 @@ AROUND = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StudyPlan(Result):
+class StudyPlan(RenderedResult):
     """How many cases a test set takes, or what a number of cases comes to.
 
     `reached` is the width, the power or the assurance (as `goal` says) of `n` cases, and `target` what was asked for.

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from heldout.evidence import Confusion, Label
 from heldout.intervals.estimate import Estimate
-from heldout.result import Result
+from heldout.result import RenderedResult
 from heldout.thresholds.figures import Figures
 from heldout.thresholds.objective import resolve_quantity
 
@@ -48,7 +48,7 @@ class Honest:
 
 
 @dataclass(frozen=True, eq=False)
-class Decision(Result):
+class Decision(RenderedResult):
     """A chosen threshold: a case is called positive when its score is at least `threshold`.
 
     Every threshold above `above` and up to `threshold` calls the same of these cases positive for certain. `criterion`

@@ -62,14 +62,16 @@ class Models(Cell):
                 threshold=0.5, measures=[],
             )  # fmt: skip
         found = heldout.compare(sides, measures=list(MEASURES), level=LEVEL, seed=int(rng.integers(1 << 30)))
-        assert isinstance(found, heldout.Comparison)
+        assert isinstance(found, heldout.PairwiseComparison)
         tally.review(found)
         for measure in MEASURES:
             sign = -1.0 if measure == "brier" else 1.0
             good = [sign * truth[f"{measure} {place}"] for place in range(len(self.distances))]
             self._tally(found, measure, good, sign, tally)
 
-    def _tally(self, found: heldout.Comparison, measure: str, good: list[float], sign: float, tally: Tally) -> None:
+    def _tally(
+        self, found: heldout.PairwiseComparison, measure: str, good: list[float], sign: float, tally: Tally
+    ) -> None:
         assert found.best is not None
         by = found.best[measure]
         held = [

@@ -238,7 +238,7 @@ class DataSets(Cell):
         for level in self.levels:
             for test in ranks.tests:
                 tally.add_test(test.method, level, test.p)
-            tally.add_test("any pair, corrected", level, min(pair.adjusted for pair in ranks.pairs))
+            tally.add_test("any pair, corrected", level, min(pair.p for pair in ranks.pairs))
 
 
 def _cells() -> list[Cell]:
