@@ -138,7 +138,7 @@ def cost_accuracy(
 
     Examples
     --------
-    >>> shown = cost_accuracy([1, 20], draws=100)
+    >>> shown = cost_accuracy([1, 20], draws=30)
     >>> [one.value > 0.1 for one in shown.figures]
     [False, True]
 
@@ -210,7 +210,7 @@ def double_dipping(
 
     Examples
     --------
-    >>> shown = double_dipping(50, draws=20)
+    >>> shown = double_dipping(50, draws=8)
     >>> shown["the same cases"].value > shown["new cases (truth)"].value
     True
 
@@ -242,10 +242,10 @@ def _draw_thresholds(
             while truth.sum() < 5:
                 truth, score = draw_scores(rng, n, separation, prevalence)
             decision = choose_threshold(
-                truth, score=score, positive=1, maximize=measure, honest=True, seed=int(rng.integers(2**31))
+                truth, score=score, positive=1, by=measure, honest=True, seed=int(rng.integers(2**31))
             )
             by_role: dict[Any, Any] = {row["role"]: row["value"] for row in decision.rows()}
-            true = find_true_value(measure, p, prevalence, decision.threshold)
+            true = find_true_value(measure, p, prevalence, by_role["threshold"])
             values[at, i] = by_role["criterion"], by_role["honest"], true
     return values
 

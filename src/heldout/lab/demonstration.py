@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heldout.arguments import listing
 from heldout.arrays import Floats
@@ -248,10 +249,9 @@ def _draw_lines(shown: Demonstration, figures: list[Figure], places: list[float]
         own = sorted((one for one in figures if one.series == name), key=lambda one: one.at)
         x = tuple(scale(one.at) for one in own)
         strokes.append(Stroke(x, tuple(one.value for one in own), name, tone))
-        limits = (
-            [] if all(one.exact for one in own) else [tuple(one.low for one in own), tuple(one.high for one in own)]
-        )
-        dots.append(Dots(x, tuple(one.value for one in own), *limits, tone=tone))
+        known = not all(one.exact for one in own)
+        low, high = (tuple(one.low for one in own), tuple(one.high for one in own)) if known else ((), ())
+        dots.append(Dots(x, tuple(one.value for one in own), low, high, tone=tone))
         if any(math.isfinite(one.expected) for one in own):
             said = "theory" if name == names[0] else ""
             strokes.append(Stroke(x, tuple(one.expected for one in own), said, "quiet", dashed=True))
@@ -272,7 +272,7 @@ def _draw_lines(shown: Demonstration, figures: list[Figure], places: list[float]
     )  # fmt: skip
 
 
-def make_share(series: str, hits: Floats, *, at: float = math.nan, **more: float | str | None) -> Figure:
+def make_share(series: str, hits: NDArray[Any], *, at: float = math.nan, **more: float | str | None) -> Figure:
     """A share of the draws, with Wilson's limits.
 
     >>> make_share("t test", np.array([True, False, False, False])).value

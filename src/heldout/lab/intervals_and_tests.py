@@ -247,7 +247,7 @@ def type_one_error(
 
     Examples
     --------
-    >>> shown = type_one_error(n=60, plans=["10x10-fold"], draws=40)
+    >>> shown = type_one_error(n=60, plans=["10x10-fold"], draws=16)
     >>> shown["paired-t, 10x10-fold"].value > 0.2
     True
 
@@ -294,7 +294,7 @@ def _draw_fold_tests(
             ]
             for j, method in enumerate(methods):
                 (row,) = compare(*halves, measures="accuracy", method=method).rows()
-                values[at, i, j] = row["p"]
+                values[at, i, j] = float(str(row["p"]))
     return values
 
 
@@ -342,8 +342,8 @@ def power(
     figures = []
     for i, design in enumerate(("same cases", "different cases")):
         for j, size in enumerate(sizes):
-            told = {"discordance": discordance} if i == 0 else {"paired": False}
-            planned = plan_study("accuracy", value=value, against=against, n=size, level=level, **told)  # type: ignore[arg-type]
+            told: dict[str, Any] = {"discordance": discordance} if i == 0 else {"paired": False}
+            planned = plan_study("accuracy", value=value, against=against, n=size, level=level, **told)
             rejected = values[:, i, j] <= 1 - level
             figures.append(make_share(design, rejected, at=float(size), expected=planned.reached, n=size))
     same, other = (pick_series(figures, design)[-1] for design in ("same cases", "different cases"))
