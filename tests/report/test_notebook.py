@@ -196,3 +196,12 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(OptionError, match=r'pip install "heldout\[plot\]"'):
         churn().plot("roc")
+
+
+def test_where_no_html_is_shown_a_result_reads_as_printed():
+    from IPython.core.formatters import DisplayFormatter
+
+    curve = churn().curve("roc")
+    shown, _ = DisplayFormatter().format(curve)
+    assert shown["text/plain"] == str(curve)
+    assert shown["text/html"].startswith("<")
