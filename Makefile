@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java latex peers test golden crowd promises bench docs dist sbom pictures clean
+.PHONY: help setup demo lint chromium java latex peers test golden crowd promises bench docs notebooks dist sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -87,10 +87,14 @@ promises: setup ## measure again what intervals cover and how often tests reject
 bench: .venv-bench/.made ## time us against our peers, interleaved (long); writes benchmarks/results/
 	.venv-bench/bin/python -m benchmarks
 
-docs: setup ## write docs/measures.md, findings.md and jobs.md from the declarations
+docs: setup ## write docs/measures.md, findings.md, lab.md and jobs.md from the declarations
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
+	$(PYTHON) docs/lab_page.py
 	$(PYTHON) docs/jobs_page.py
+
+notebooks: setup ## run the notebooks in docs/notebooks and keep what their cells print
+	$(PYTHON) docs/notebook_runs.py
 
 # The wheel is installed beside nothing else, so that a package that only tests have is not taken for granted.
 dist: setup ## build wheel and sdist into dist/, check them, and try every command in an environment of its own

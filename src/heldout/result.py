@@ -297,6 +297,11 @@ class Result(ABC):
         return to_rich(self.blocks())
 
     @final
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:  # noqa: ARG002
+        """How IPython prints it where it shows no HTML: as `print` does, and not every array behind it."""
+        return {"text/plain": str(self)}
+
+    @final
     def _repr_html_(self) -> str:
         return self.to_html()
 

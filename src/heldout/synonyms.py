@@ -90,6 +90,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "compare": ("test", "mcnemar"),
     "check": ("gate", "assert"),
     "plan": ("plan-study", "sample-size", "power"),
+    "lab": ("laboratory", "simulate", "experiment"),
     "measures": ("metrics", "measure", "metric"),
     "explain": ("rules", "findings"),
     "serve": ("ui", "app"),

@@ -119,10 +119,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "Decision": chosen,
     "CostOfDecision": decided,
     "Report": lambda seed: heldout.Report([evaluation(seed), heldout.check(evaluation(seed), require="recall >= 0.5")]),
-    "IntervalCoverage": lambda seed: lab.coverage(n=20 + seed),
-    "SamplingSpread": lambda seed: lab.spread(lab.Gaussians(), LEARNER, repeats=9, seed=seed),
-    "TrainingOptimism": lambda seed: lab.optimism(lab.Gaussians(), LEARNER, repeats=9, seed=seed),
-    "EstimatorBias": lambda seed: lab.estimators(lab.Gaussians(), LEARNER, repeats=3, seed=seed),
+    "Demonstration": lambda seed: lab.optimism(lab.Gaussians(), LEARNER, n=20, draws=9, seed=seed),
 }
 COPIES: dict[str, Callable[[Any], Any]] = {
     "pickle": lambda result: pickle.loads(pickle.dumps(result)),

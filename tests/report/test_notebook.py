@@ -205,3 +205,12 @@ def test_the_fragment_is_what_a_notebook_shows() -> None:
     for result in (*results, heldout.check(evaluation, require="recall >= 0.5")):
         assert result.to_html() == result._repr_html_()
     assert "<svg" in evaluation.to_html()
+
+
+def test_where_no_html_is_shown_a_result_reads_as_printed():
+    from IPython.core.formatters import DisplayFormatter
+
+    curve = churn().curve("roc")
+    shown, _ = DisplayFormatter().format(curve)
+    assert shown["text/plain"] == str(curve)
+    assert shown["text/html"].startswith("<")

@@ -14,7 +14,7 @@ from heldout.api.compare import compare
 from heldout.api.contestants import is_readable
 from heldout.api.evaluate import enter_evaluation, evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
-from heldout.arguments import closest, listing
+from heldout.arguments import listing
 from heldout.comparisons.comparison import PairwiseComparison
 from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.engines.engine_choice import known_evidence

@@ -24,6 +24,7 @@ from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
 from heldout.cli.flags import OPTIONS
 from heldout.cli.help import Command, Group
+from heldout.cli.lab import lab
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
 from heldout.cli.own_measures import import_measures
@@ -121,6 +122,7 @@ Examples:
   heldout recalibrate predictions.csv --score p_yes
   heldout plan recall --value 0.9 --prevalence 0.2 --width 0.1
   heldout card data.csv --target outcome --learner forest
+  heldout lab coverage --n 20,50,100
   heldout count part.parquet -o part.evidence
   heldout merge part-*.evidence
   heldout measures recall
@@ -144,6 +146,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "check": check,
     "plan": plan,
     "card": card,
+    "lab": lab,
     "count": count,
     "merge": merge,
     "measures": measures,

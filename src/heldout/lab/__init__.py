@@ -1,4 +1,4 @@
-"""The laboratory: data drawn from known distributions, where the true error is known."""
+"""The laboratory: data drawn from known distributions, where the truth is known, and experiments that show it."""
 
 from __future__ import annotations
 
@@ -6,48 +6,57 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heldout.lab.experiments import (
-        EstimatorBias,
-        IntervalCoverage,
-        SamplingSpread,
-        TrainingOptimism,
-        coverage,
-        estimators,
-        optimism,
-        spread,
-    )
+    from heldout.lab.decisions import best_of_k, cost_accuracy, double_dipping, imbalance
+    from heldout.lab.demonstration import Demonstration
+    from heldout.lab.error_estimates import bootstrap_632, fold_average, learning_curve, optimism, sample_size
+    from heldout.lab.experiment import Experiment, find_experiments
+    from heldout.lab.intervals_and_tests import coverage, power, type_one_error
     from heldout.lab.worlds import Checkers, Gaussians, Noise, TrueError, World
 
 _HOMES = {
     "Checkers": "worlds",
-    "EstimatorBias": "experiments",
+    "Demonstration": "demonstration",
+    "Experiment": "experiment",
     "Gaussians": "worlds",
-    "IntervalCoverage": "experiments",
     "Noise": "worlds",
-    "SamplingSpread": "experiments",
-    "TrainingOptimism": "experiments",
     "TrueError": "worlds",
     "World": "worlds",
-    "coverage": "experiments",
-    "estimators": "experiments",
-    "optimism": "experiments",
-    "spread": "experiments",
+    "best_of_k": "decisions",
+    "bootstrap_632": "error_estimates",
+    "cost_accuracy": "decisions",
+    "coverage": "intervals_and_tests",
+    "double_dipping": "decisions",
+    "find_experiments": "experiment",
+    "fold_average": "error_estimates",
+    "imbalance": "decisions",
+    "learning_curve": "error_estimates",
+    "optimism": "error_estimates",
+    "power": "intervals_and_tests",
+    "sample_size": "error_estimates",
+    "type_one_error": "intervals_and_tests",
 }
 
 __all__ = [
     "Checkers",
-    "EstimatorBias",
+    "Demonstration",
+    "Experiment",
     "Gaussians",
-    "IntervalCoverage",
     "Noise",
-    "SamplingSpread",
-    "TrainingOptimism",
     "TrueError",
     "World",
+    "best_of_k",
+    "bootstrap_632",
+    "cost_accuracy",
     "coverage",
-    "estimators",
+    "double_dipping",
+    "find_experiments",
+    "fold_average",
+    "imbalance",
+    "learning_curve",
     "optimism",
-    "spread",
+    "power",
+    "sample_size",
+    "type_one_error",
 ]
 
 

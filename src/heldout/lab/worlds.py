@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import check_share, check_whole
+from heldout.arguments import check_share, check_whole, closest, listing
 from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 
@@ -342,3 +342,37 @@ def _compute_area(rule: LinearRule, x: float, y: float, side: float) -> float:
     a, b = np.array(kept).T
     # Half the sum of cross products of neighbouring corners.
     return abs(float(a @ np.roll(b, -1) - b @ np.roll(a, -1))) / 2
+
+
+# How worlds are called on the command line: a name, and behind a colon the number that matters most.
+WORLDS: dict[str, tuple[type[Any], str, type]] = {
+    "gaussians": (Gaussians, "separation", float),
+    "noise": (Noise, "features", int),
+    "checkers": (Checkers, "squares", int),
+}
+
+
+def read_world(text: str) -> World:
+    """The world that a text names, such as "gaussians:1.5", "noise" or "checkers:4".
+
+    >>> read_world("gaussians:1.5").separation, read_world("noise")
+    (1.5, Noise(features=5, prevalence=0.5))
+    """
+    name, colon, number = text.strip().casefold().partition(":")
+    if name not in WORLDS:
+        near = closest(name, WORLDS)
+        raise OptionError(
+            f"There is no world {text!r}. There are: {listing(WORLDS)}.",
+            hint=f"did you mean {near!r}?" if near else "gaussians:2 is a usual one.",
+        )
+    kind, setting, of = WORLDS[name]
+    try:
+        made: World = kind(**({setting: of(number)} if colon else {}))
+    except ValueError as error:
+        if isinstance(error, OptionError):
+            raise
+        raise OptionError(
+            f"The {setting} of {name} must be a number. Got {number!r}.",
+            hint=f"write {name}:{2 if of is float else 4}.",
+        ) from None
+    return made

@@ -141,13 +141,24 @@ def _keep_folder_off_path() -> Iterator[None]:
 
 
 def run_by_processes(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
-    """What a function gives for each task, in their order, by worker processes that end with this one."""
+    """What a function gives for each task, in their order and as it comes, by processes that end with this one."""
     import joblib
+    from joblib.parallel import get_active_backend
 
+    backend, _ = get_active_backend()
+    streams = getattr(backend, "supports_return_generator", False)
     folders, call = folder_modules(), joblib.delayed(_call_function)
-    with _keep_folder_off_path():
-        parallel = joblib.Parallel(n_jobs=jobs, **_watch_parent())
-        yield from parallel(call(folders, function, task) for task in tasks)
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if streams else "list", **_watch_parent())
+    calls = (call(folders, function, task) for task in tasks)
+    if not streams:
+        with _keep_folder_off_path():
+            yield from parallel(calls)
+        return
+    with _ignore_interrupts(), _keep_folder_off_path():
+        results: Any = parallel(calls)
+    # Closed with us, so that workers stop when the reader does.
+    with closing(results):
+        yield from results
 
 
 def _call_function(
@@ -207,8 +218,9 @@ class Ticker:
     [(1, 2), (2, 2)]
     """
 
-    def __init__(self, total: int, progress: Progress = None) -> None:
+    def __init__(self, total: int, progress: Progress = None, doing: str = "Fitting") -> None:
         self.total = total
+        self.doing = doing
         self.done = 0
         self._call = progress if callable(progress) else None
         self._watched = progress is None and sys.stderr is not None and sys.stderr.isatty()
@@ -264,5 +276,5 @@ class Ticker:
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
-            self._row = self._bar.add_task("Fitting", total=self.total, completed=self.done)
+            self._row = self._bar.add_task(self.doing, total=self.total, completed=self.done)
             self._bar.start()
