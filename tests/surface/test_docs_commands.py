@@ -1,0 +1,52 @@
+"""The commands in the documentation print what stands below them."""
+
+from __future__ import annotations
+
+import pytest
+from tests.surface.shell_examples import ROOT, Command, holds, read_page, run_page
+
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if "```console" in path.read_text(encoding="utf-8")
+}
+
+
+def test_dots_stand_for_lines_that_are_left_out():
+    printed = ["first", "second", "third"]
+    assert holds(printed, ("first", "...", "third"))
+    assert holds(printed, ("...", "second", "..."))
+    assert not holds(printed, ("first", "third"))
+    assert not holds(printed, ("...", "fourth", "..."))
+    assert not holds(printed, ("second", "..."))
+
+
+def test_a_page_has_files_and_commands():
+    text = "```toml\n# gate.toml\n[a]\n```\n\n```console\n$ heldout check \\\n    x.csv\nout\n$ echo $?\n1\n```\n"
+    named, check, status = read_page(text)
+    assert named == type(named)("gate.toml", "# gate.toml\n[a]\n")
+    assert check == Command("heldout check \\\n    x.csv", ("out",))
+    assert status == Command("echo $?", ("1",))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_print_what_it_shows(page: str):
+    ran = 0
+    for command, printed in run_page(PAGES[page]):
+        ran += 1
+        assert holds(printed, command.printed), "\n".join([f"$ {command.text}", *printed])
+    assert ran
+
+
+def test_pages_that_show_commands_are_found():
+    assert {"docs/start.md", "docs/errata.md"} <= set(PAGES)
+
+
+def test_no_page_shows_a_command_that_is_not_run():
+    shown = [
+        f"{path.relative_to(ROOT)}: {line}"
+        for path in sorted((ROOT / "docs").rglob("*.md"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith("    $ heldout ")
+    ]
+    assert not shown, "put it into a block that is fenced as console"
