@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
 from tests.surface.shell_examples import ROOT, Command, holds, read_page, run_page
 
 PAGES = {
@@ -10,6 +14,7 @@ PAGES = {
     for path in sorted((ROOT / "docs").rglob("*.md"))
     if "```console" in path.read_text(encoding="utf-8")
 }
+EQUIVALENTS = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
 
 
 def test_dots_stand_for_lines_that_are_left_out():
@@ -50,3 +55,26 @@ def test_no_page_shows_a_command_that_is_not_run():
         if line.startswith("    $ heldout ")
     ]
     assert not shown, "put it into a block that is fenced as console"
+
+
+def read_equivalents() -> list[str]:
+    """Every call in the second column of the tables that tell what other libraries' functions are called here."""
+    rows = [line.split(" | ") for line in EQUIVALENTS.splitlines() if line.startswith("| ") and "---" not in line]
+    return [call for row in rows for call in re.findall(r"`([^`]+)`", row[1])]
+
+
+def test_every_call_in_the_tables_of_equivalents_runs(monkeypatch, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    names: dict[str, object] = {
+        "X": X, "y": y, "learner": GaussianNB(), "fitted": GaussianNB().fit(X, y), "folds": [0, 1, 2] * 100,
+    }  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for folder in ("examples", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    # The other names are those that the page makes.
+    first = re.search(r"^```python\n(.*?)^```", EQUIVALENTS, re.MULTILINE | re.DOTALL)
+    assert first
+    exec("".join(line.removeprefix(">>> ") + "\n" for line in first[1].splitlines()), names)
+    calls = [call for call in read_equivalents() if call.startswith(("two", "many", "heldout", "print"))]
+    results = [eval(call, names) for call in calls]
+    assert len(results) > 90
