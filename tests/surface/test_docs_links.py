@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from heldout.findings.review import RULE_CATALOGUE
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
@@ -53,3 +55,10 @@ def test_a_broken_link_is_found(tmp_path: Path):
         "# A title: with `code`\n[a](#a-title-with-code) [b](#nowhere) [c](missing.md) [d](page.md#nor-here)\n"
     )
     assert [fault.partition(":")[0] for fault in find_broken(page)] == ["#nowhere", "missing.md", "page.md#nor-here"]
+
+
+def test_rules_name_headings_of_the_errata():
+    headed = re.findall(r"^### (.*)$", (ROOT / "docs" / "errata.md").read_text(encoding="utf-8"), re.MULTILINE)
+    named = {rule.erratum for rule in RULE_CATALOGUE.values() if rule.erratum}
+    assert len(named) >= 8
+    assert named <= set(headed)
