@@ -69,8 +69,9 @@ def test_every_call_in_the_tables_of_equivalents_runs(monkeypatch, tmp_path):
         "X": X, "y": y, "learner": GaussianNB(), "fitted": GaussianNB().fit(X, y), "folds": [0, 1, 2] * 100,
     }  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    for folder in ("examples", "tests"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
+    weka = ROOT / "tests" / "oracles" / "data" / "weka"
+    (tmp_path / "iris.arff").symlink_to(weka / "iris.arff")
+    (tmp_path / "experiment.csv").symlink_to(weka / "experiment" / "split66x30_raw.csv")
     # The other names are those that the page makes.
     first = re.search(r"^```python\n(.*?)^```", EQUIVALENTS, re.MULTILINE | re.DOTALL)
     assert first
