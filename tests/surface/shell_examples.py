@@ -2,8 +2,8 @@
 
 A block that is fenced as `console` holds commands after `$ ` and what each of them prints; a line of three dots stands
 for lines that are left out. A fenced block whose first line is a comment with the name of a file, such as
-`# gate.toml`, is that file. `python -m tests.surface.shell_examples PAGE…` writes what is printed now into the pages,
-below every command that has no dots.
+`# gate.toml`, is that file. `python -m tests.surface.shell_examples PAGE…` writes what is printed now into the pages;
+of an excerpt with dots, the lines that are most like those that stand there.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from heldout.cli.app import main
 
 ROOT = Path(__file__).parents[2]
 DOTS = "..."
+# How like a printed line must be to one that was shown, to stand in its place.
+LIKE = 0.6
 FENCED = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED_FILE = re.compile(r"# ([\w.-]+\.\w+)(?::.*)?\n")
 
@@ -149,8 +152,30 @@ def run_page(text: str) -> Iterator[tuple[Command, list[str]]]:
                 yield step, shell.run(step.text)
 
 
+def renew(shown: tuple[str, ...], printed: list[str]) -> list[str]:
+    """What was printed, cut to the lines that are most like those that were shown, with the dots where they were.
+
+    >>> renew(("...", "accuracy .961", "..."), ["3 cases", "accuracy .958", "recall .9"])
+    ['...', 'accuracy .958', '...']
+    """
+    if DOTS not in (line.strip() for line in shown):
+        return printed
+    lines, after = [], 0
+    for line in shown:
+        if line.strip() == DOTS or not line:
+            lines.append(line)
+            after += not line and printed[after : after + 1] == [""]
+            continue
+        likeness = [SequenceMatcher(None, line, other).ratio() for other in printed[after:]]
+        if not likeness or max(likeness) < LIKE:
+            return list(shown)
+        after += likeness.index(max(likeness)) + 1
+        lines.append(printed[after - 1])
+    return lines
+
+
 def record_page(path: Path) -> None:
-    """Write what is printed now below every command of a page that has no dots."""
+    """Write what is printed now below the commands of a page; an excerpt that cannot be found again stays."""
     text = path.read_text(encoding="utf-8")
     results = run_page(text)
 
@@ -161,8 +186,8 @@ def record_page(path: Path) -> None:
         for command in split_console(match[2]):
             step, printed = next(results)
             assert step == command
-            kept = any(line.strip() == DOTS for line in command.printed)
-            lines += [f"$ {command.text}", *(command.printed if kept else printed)]
+            now = list(command.printed) if holds(printed, command.printed) else renew(command.printed, printed)
+            lines += [f"$ {command.text}", *now]
         return "```console\n" + "\n".join(lines) + "\n```"
 
     path.write_text(FENCED.sub(fill, text), encoding="utf-8")

@@ -78,4 +78,4 @@ def test_every_call_in_the_tables_of_equivalents_runs(monkeypatch, tmp_path):
     exec("".join(line.removeprefix(">>> ") + "\n" for line in first[1].splitlines()), names)
     calls = [call for call in dict.fromkeys(read_equivalents()) if call.startswith(("two", "many", "heldout"))]
     results = [eval(call, names) for call in calls]
-    assert len(results) > 90
+    assert len(results) > 75
