@@ -7,7 +7,7 @@ import re
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
-from tests.surface.shell_examples import ROOT, Command, holds, read_page, run_page
+from tests.surface.shell_examples import ROOT, Command, NamedFile, holds, read_page, run_page
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ def test_dots_stand_for_lines_that_are_left_out():
 def test_a_page_has_files_and_commands():
     text = "```toml\n# gate.toml\n[a]\n```\n\n```console\n$ heldout check \\\n    x.csv\nout\n$ echo $?\n1\n```\n"
     named, check, status = read_page(text)
-    assert named == type(named)("gate.toml", "# gate.toml\n[a]\n")
+    assert named == NamedFile("gate.toml", "# gate.toml\n[a]\n")
     assert check == Command("heldout check \\\n    x.csv", ("out",))
     assert status == Command("echo $?", ("1",))
 
