@@ -48,4 +48,4 @@ def test_the_map_names_files():
 def test_the_glossary_is_in_alphabetical_order():
     words = table_rows(GLOSSARY)
     assert len(words) > 40
-    assert words == sorted(words)
+    assert words == sorted(words, key=str.casefold)

@@ -65,7 +65,8 @@ class Rule:
 
     `why` says what goes wrong where it is not heeded, `severity` is the highest it may have, and what `first` rules
     find stands before all else: it makes the rest pointless. `claims` are the answers to QUESTIONS that it gives where
-    it fires; no two texts of one result may give different answers to one of them.
+    it fires; no two texts of one result may give different answers to one of them. `erratum` is the heading in
+    docs/errata.md of what lecture notes say otherwise.
     """
 
     code: str
@@ -80,6 +81,7 @@ class Rule:
     function: Callable[..., Answer] = field(repr=False)
     first: bool = False
     claims: tuple[str, ...] = ()
+    erratum: str = ""
 
     def __call__(self, subject: Any, **limits: float) -> Finding:
         """What the rule says of a result; `limits` replace defaults by name."""
@@ -117,6 +119,7 @@ def rule(
     limits: Mapping[str, str] | None = None,
     first: bool = False,
     claims: tuple[str, ...] = (),
+    erratum: str = "",
 ) -> Callable[[Callable[..., Answer]], Rule]:
     """Declare a rule; its keyword-only arguments are its limits, and `limits` says where each default comes from.
 
@@ -138,6 +141,7 @@ def rule(
         made = Rule(
             code, about, title, _one_line(summary), _one_line(why), severity, advice, reference,
             tuple(Limit(name, default, sources[name]) for name, default in named.items()), function, first, claims,
+            erratum,
         )  # fmt: skip
         RULES[code] = made
         return made

@@ -33,6 +33,7 @@ OF_CLASS = "recall", "precision"
         "cases": "Mitchell (1997), ch. 5: at least 30 cases",
         "spread": "Mitchell (1997), ch. 5: n·p·(1 − p) of at least 5",
     },
+    erratum="The interval of the notes covers less than it says",
 )
 def normal_interval_fails(subject: Evaluation, *, cases: float = 30, spread: float = 5.0) -> Answer:
     """The normal interval was asked for where there are too few cases for it, or the share is too near 0 or 1.

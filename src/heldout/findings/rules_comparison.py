@@ -95,6 +95,7 @@ def many_uncorrected(seen: PairwiseComparison) -> Answer:
     severity="know",
     advice="Leave the method out for the one that fits how they were tested.",
     reference="Dietterich (1998), Neural Computation 10(7); Nadeau & Bengio (2003), Machine Learning 52",
+    erratum="The t test over ten folds rejects too often",
 )
 def broken_promise(seen: PairwiseComparison) -> Answer:
     """A procedure was asked for by name of which it was measured how often it rejects a true null, or misses.
@@ -452,6 +453,7 @@ def _directed(pair: Pair) -> bool:
     severity="act",
     advice="Choose by cost, since there are costs.",
     reference="Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 5.7; Elkan (2001), IJCAI 17",
+    erratum="Cost is a linear function of accuracy, not proportional to it",
 )
 def accurate_but_dear(seen: PairwiseComparison) -> Answer:
     """Of two classifiers the one that is right more often makes the dearer errors.

@@ -61,6 +61,7 @@ def small_folds(seen: Evaluation, *, cases: float = 30) -> Answer:
     severity="act",
     advice="Leave out the method over folds: F is then made once from all counts, and searches once from all cases.",
     reference=REFERENCES["pooled"],
+    erratum="The mean over folds is not right for every measure",
 )
 def wrong_way_together(seen: Evaluation) -> Answer:
     """F or a search over thresholds is a mean over folds, or a column of folds was not used.

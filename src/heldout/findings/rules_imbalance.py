@@ -121,6 +121,7 @@ EVEN = 0.5
         "gain": "convention: any gain counts; the least that would matter is for the user to say",
         "cases": "convention: with fewer than 10 cases of the other classes there is little to gain (H006)",
     },
+    erratum="The accuracy of the imbalanced example is .990, not .998",
 )
 def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: float = 10) -> Answer:
     """The accuracy is at most that of always predicting the commonest class.
@@ -360,6 +361,7 @@ def _chance_of_balance(classes: int, each: float) -> float:
     advice="Report precision, negative predictive value and accuracy as they will be in use, not as they are here.",
     reference="Altman & Bland (1994), BMJ 309, 102; Elkan (2001), IJCAI",
     limits={"apart": "convention: shares that differ by a tenth of the one in use change precision by little"},
+    erratum="A fixed classifier does not move on the ROC curve when the classes are mixed otherwise",
 )
 def prevalence_in_use(subject: Evaluation, *, apart: float = 0.1) -> Answer:
     """The share of the positive class that was said to hold in use is not that of these cases.

@@ -241,6 +241,7 @@ def _no_answers_beside(subject: Evaluation, cases: float) -> str:
         "distinct": "convention: with 10 distinct scores the ROC curve is 10 straight lines",
         "tied": "convention: a tied pair counts one half; 1 % of them can move the area by .005",
     },
+    erratum="Equal scores make one point of the ROC curve",
 )
 def few_distinct_scores(subject: Evaluation, *, distinct: float = 10, tied: float = 0.01) -> Answer:
     """The scores have few distinct values, so that many positives and negatives share one.

@@ -350,6 +350,7 @@ CHOOSE = f"Choose a threshold by the costs, judged on other cases: {HONESTLY}"
     advice="Say what each error costs; if they do cost the same, accuracy says as much.",
     reference="Tan, Steinbach & Kumar (2005), ch. 5; Elkan (2001), IJCAI",
     limits={"apart": "costs that are equal but for rounding"},
+    erratum="Cost is a linear function of accuracy, not proportional to it",
 )
 def symmetric_costs(subject: Evaluation, *, apart: float = 1e-9) -> Answer:
     """Every error costs the same, and so does every hit: then the cost says no more than the accuracy does.

@@ -26,6 +26,7 @@ CANNOT_BE_TOLD = "whether more data would help cannot be told"
     severity="act",
     advice="Use 10-fold.",
     reference="Mitchell (1997), Machine Learning, ch. 5; Efron (1983), JASA 78",
+    erratum="Which cases the Iris matrix was counted on",
 )
 def tested_on_training_cases(seen: Validation) -> Answer:
     """The plan tests the model on the very cases that it was trained on.

@@ -129,6 +129,7 @@ def rule_entry(rule: Rule) -> tuple[tuple[str, str], ...]:
         ("advice", rule.advice),
         *((f"limit {limit.name}", f"{limit.default:g} ({limit.source})") for limit in rule.limits),
         ("reference", rule.reference),
+        *((("erratum", f"{rule.erratum} (docs/errata.md)"),) if rule.erratum else ()),
         ("ignore", f"--ignore {rule.code}, ignore={rule.code!r}"),
     )
 
