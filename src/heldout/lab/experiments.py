@@ -107,7 +107,12 @@ METHOD = "bootstrap over test sets"
 
 @dataclass(frozen=True, eq=False)
 class SamplingSpread(Result):
-    """The errors of one model on many test sets of each size."""
+    """The errors of one model on many test sets of each size.
+
+    >>> import heldout
+    >>> heldout.lab.spread(sizes=[10, 30], repeats=5).sizes
+    (10, 30)
+    """
 
     schema: ClassVar[str] = "heldout/lab-spread@1"
 
@@ -228,7 +233,12 @@ OPTIMISM_METHOD = "monte-carlo"
 
 @dataclass(frozen=True, eq=False)
 class TrainingOptimism(Result):
-    """Training, test and true error of each repetition, and the bias of the first two."""
+    """Training, test and true error of each repetition, and the bias of the first two.
+
+    >>> import heldout
+    >>> heldout.lab.optimism(n=20, repeats=5).training.shape
+    (5,)
+    """
 
     schema: ClassVar[str] = "heldout/lab-optimism@1"
 
@@ -359,7 +369,13 @@ FIGURE_METHODS = {
 
 @dataclass(frozen=True, eq=False)
 class EstimatorBias(Result):
-    """The estimates of each plan over many data sets, against the true error of the model trained on all cases."""
+    """The estimates of each plan over many data sets, against the true error of the model trained on all cases.
+
+    >>> import heldout
+    >>> seen = heldout.lab.estimators(n=20, plans=["resubstitution", "3-fold"], repeats=3)
+    >>> [row["measure"] for row in seen.rows()][:2]
+    ['bias', 'standard_deviation']
+    """
 
     schema: ClassVar[str] = "heldout/lab-estimators@1"
 
@@ -539,7 +555,13 @@ class Covered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntervalCoverage(Result):
-    """The coverage of interval methods for a proportion."""
+    """The coverage of interval methods for a proportion.
+
+    >>> import heldout
+    >>> seen = heldout.lab.coverage(n=[10, 50], p=0.2)
+    >>> seen.rows()[0]["method"]
+    'wilson'
+    """
 
     schema: ClassVar[str] = "heldout/lab-coverage@1"
 
