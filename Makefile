@@ -1,7 +1,7 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java latex peers test golden crowd promises bench docs dist sbom pictures clean
+.PHONY: help setup demo lint chromium java latex peers test golden crowd promises bench docs site site-check dist sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -14,8 +14,8 @@ RUN_UV := UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv $(UV)
 
 help:
 	@echo "make what?"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r target text; do \
-		printf '%-16s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r target text; do \
+		printf '%-18s %s\n' "$$target" "$$text"; done
 
 setup: .venv/.made ## make .venv with everything that running and testing needs
 
@@ -90,6 +90,13 @@ bench: .venv-bench/.made ## time us against our peers, interleaved (long); write
 docs: setup ## write docs/measures.md and docs/findings.md from the declarations
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
+
+# Offline and strict: a broken link, a page that is missing or an example that fails fails it.
+site: setup ## build the documentation into build/site (about two minutes); open build/site/index.html
+	$(PYTHON) -m docs.site build/site
+
+site-check: site chromium ## look at every page of the site in the browser: links, requests, axe-core at three widths (minutes)
+	CHROMIUM="$$($(PYTHON) tests/chromium.py)" $(PYTHON) -m tests.site build/site
 
 # The wheel is installed beside nothing else, so that a package that only tests have is not taken for granted.
 dist: setup ## build wheel and sdist into dist/, check them, and try every command in an environment of its own
