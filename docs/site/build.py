@@ -63,7 +63,8 @@ def make_sources(folder: Path, few: int | None = None) -> Site:
     site.planned = {kind.page(name) for kind in KINDS for name in chosen[kind.name]}
     site.planned |= {f"{kind.home}/index.md" for kind in KINDS}
     site.planned |= {contracts.CONTRACTS, contracts.EXTRA_PAGE, contracts.LEARNERS, "promises/index.md", REFERENCE}
-    site.planned |= {promise_pages.family_page(name) for name in promise_pages.list_families()}
+    families = promise_pages.list_families()
+    site.planned |= {promise_pages.family_page(name) for name in (families if site.whole else families[:1])}
     add_written(site)
     site.planned |= set(site.pages)
     for kind in KINDS:

@@ -217,7 +217,8 @@ def write_files(site: Site) -> None:
     target = (site.folder / FILES).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     with record.steady_surroundings():
-        record.lay_out_data()
+        if site.whole:
+            record.lay_out_data()
         lay_out_splits()
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
             for path in sorted(Path().rglob("*")):

@@ -119,13 +119,19 @@ def run_program(program: str, call: str, code: str) -> str:
 
 
 @cache
+def parse_module(module: ModuleType) -> tuple[ast.Module, list[str]]:
+    """A module as a tree, and its lines."""
+    source = inspect.getsource(module)
+    return ast.parse(source), source.splitlines()
+
+
+@cache
 def find_case(code: str) -> tuple[ModuleType, ast.expr]:
     """The module of the tests that holds a result on which a rule fires, and the expression that makes it."""
     from tests.findings import evaluation_cases, resampled_cases, test_of_slices
 
     for module in (evaluation_cases, resampled_cases):
-        tree = ast.parse(inspect.getsource(module))
-        for node in ast.walk(tree):
+        for node in ast.walk(parse_module(module)[0]):
             if isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
                     if isinstance(key, ast.Constant) and key.value == code and isinstance(value, ast.Call):
@@ -146,8 +152,7 @@ def find_case(code: str) -> tuple[ModuleType, ast.expr]:
 def write_program(case: tuple[ModuleType, ast.expr]) -> tuple[str, str]:
     """Everything of the module that an expression needs, as a program, and the expression."""
     module, call = case
-    tree = ast.parse(inspect.getsource(module))
-    source = inspect.getsource(module).splitlines()
+    tree, source = parse_module(module)
     makers = {name: node for node in tree.body for name in _names_made(node)}
     needed, waiting = set[ast.stmt](), [call]
     imported = set[str]()
