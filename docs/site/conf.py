@@ -19,6 +19,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["**/.ipynb_checkpoints", "reference/gallery/files/*"]
 nitpicky = True
+# Two hyphens begin an option, and are not a dash.
+smartquotes = False
 
 # Markdown
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath", "fieldlist"]

@@ -374,7 +374,7 @@ def _draw(marks: list[tuple[int | None, float, tuple[float, float], str]], title
         for tick in _choose_ticks(sizes)
     ]
     label = "cases (log scale)" if sizes else "cells"
-    parts.append(f'<text class="tick" x="{(WIDTH + LEFT) / 2}" y="{HEIGHT - 1}" text-anchor="middle">{label}</text>')
+    parts.append(f'<text class="tick" x="{(WIDTH + LEFT) / 2}" y="{HEIGHT - 3}" text-anchor="middle">{label}</text>')
     for number, (n, middle, (low, high), _) in enumerate(marks):
         x = place(n, number)
         if high > low:
