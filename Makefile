@@ -1,7 +1,8 @@
 # Everything a person does here, one word each; bare `make` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint chromium java latex peers test golden crowd promises bench docs notebooks dist sbom pictures clean
+.PHONY: help setup demo lint chromium java latex peers test golden crowd promises bench docs notebooks site site-check \
+	dist sbom pictures clean
 SHELL := /bin/sh
 
 PYTHON := .venv/bin/python
@@ -14,8 +15,8 @@ RUN_UV := UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=.venv $(UV)
 
 help:
 	@echo "make what?"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r target text; do \
-		printf '%-16s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | while IFS=@ read -r target text; do \
+		printf '%-18s %s\n' "$$target" "$$text"; done
 
 setup: .venv/.made ## make .venv with everything that running and testing needs
 
@@ -95,6 +96,13 @@ docs: setup ## write docs/measures.md, findings.md, lab.md and jobs.md from the 
 
 notebooks: setup ## run the notebooks in docs/notebooks and keep what their cells print
 	$(PYTHON) docs/notebook_runs.py
+
+# Offline and strict: a broken link, a page that is missing or an example that fails fails it.
+site: setup ## build the documentation into build/site (about two minutes); open build/site/index.html
+	$(PYTHON) -m docs.site build/site
+
+site-check: site chromium ## look at every page of the site in the browser: links, requests, axe-core at three widths (minutes)
+	CHROMIUM="$$($(PYTHON) -m tests.programs chromium)" $(PYTHON) -m tests.site build/site
 
 # The wheel is installed beside nothing else, so that a package that only tests have is not taken for granted.
 dist: setup ## build wheel and sdist into dist/, check them, and try every command in an environment of its own

@@ -73,7 +73,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Review(RenderedResult):
-    """What the rules say: those that fired, those that passed, and those that had nothing to look at."""
+    """What the rules say: those that fired, those that passed, and those that had nothing to look at.
+
+    >>> import heldout
+    >>> review = heldout.evaluate(matrix=[[990, 0], [10, 0]], labels=["no", "yes"]).review
+    >>> print(review["H001"].title)
+    Accuracy .990 is no better than always predicting "no" (.990): difference .000 [-.004, .004].
+    >>> [finding.code for finding in review.fired]
+    ['H001', 'H007', 'H002', 'H008', 'H014']
+    """
 
     schema: ClassVar[str] = "heldout/review@1"
     rows_name: ClassVar[str] = "findings"

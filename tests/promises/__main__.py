@@ -6,14 +6,16 @@ A run can be stopped at any time and goes on where it was; results are kept unde
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
+import subprocess
 from pathlib import Path
 
 from tests.promises.cell import LEVELS
 from tests.promises.measurement import Progress, Task, measure_all, run_tasks
 from tests.promises.register import FAMILIES
-from tests.promises.report import write_report
+from tests.promises.report import make_document, write_report
 from tests.promises.store import FOLDER, Store
 
 PAGE = Path("docs/promises.md")
@@ -63,8 +65,23 @@ def main() -> None:
         return
     if not asked.report:
         measure_all(store, families, scale=asked.draws_scale, jobs=asked.jobs, minutes=asked.minutes)
-    asked.page.write_text(write_report(store.read(families), families), encoding="utf-8")
-    print(f"Written: {asked.page}")
+    measured = store.read(families)
+    asked.page.write_text(write_report(measured, families), encoding="utf-8")
+    document = make_document(measured, families, find_commit())
+    # A row of the table is a line of the file: what changes between two runs can be read.
+    table = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in document.pop("rows"))
+    head = json.dumps(document, ensure_ascii=False, indent=1).removesuffix("\n}")
+    asked.page.with_suffix(".json").write_text(f'{head},\n "rows": [\n{table}\n]}}\n', encoding="utf-8")
+    print(f"Written: {asked.page} and {asked.page.with_suffix('.json').name}")
+
+
+def find_commit() -> str:
+    """The commit of the code that was measured, in short; nothing outside of a repository."""
+    asked = ["git", "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 if __name__ == "__main__":

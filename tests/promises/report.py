@@ -1,13 +1,15 @@
-"""The page docs/promises.md: what was measured, how much of it is kept, and every cell that leaves its band."""
+"""What was measured, how much of it is kept, and every cell that leaves its band: docs/promises.md, and .json."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist, median
+from typing import Any
 
 from tests.promises.cell import LEVELS, Kind, Outcome, Tally
 from tests.promises.register import list_cells, load_family
@@ -96,6 +98,15 @@ class Row:
         """Whether no finding there says how far the interval can be trusted."""
         return not self.findings
 
+    @property
+    def place(self) -> str:
+        """Where it lies: in its band, below or above it, or over its level; of what is not promised nothing."""
+        if self.kind == "beside":
+            return ""
+        if self.kind in SLACK:
+            return "over" if self.short else "in band"
+        return "far below" if self.failing else "below" if self.short else "above" if self.wide else "in band"
+
 
 def list_rows(measured: Measurements, family: str) -> list[Row]:
     """Everything that was asked and has an answer, cell by cell."""
@@ -130,6 +141,72 @@ def write_report(measured: Measurements, families: tuple[str, ...]) -> str:
     for family in shown:
         parts += [f"## {title(family)}", *_family_section(measured, family)]
     return "\n\n".join(parts) + "\n"
+
+
+# What stands in a row of the JSON document; `cell` and `asked` are places in the lists of these names.
+COLUMNS = ("cell", "asked", "draws", "undefined", "value", "error", "too_low", "too_high", "width", "place", "clearly")
+
+
+def make_document(measured: Measurements, families: tuple[str, ...], commit: str) -> dict[str, Any]:
+    """The same as one JSON document: the cells, and a row for everything that was asked in one at a level."""
+    cells: list[dict[str, Any]] = []
+    rows: list[list[Any]] = []
+    asked: dict[tuple[Kind, str, float], int] = {}
+    for family in families:
+        by_cell: dict[str, list[Row]] = defaultdict(list)
+        for row in list_rows(measured, family):
+            by_cell[row.cell].append(row)
+        for cell, some in by_cell.items():
+            known = measured[family, cell]
+            for row in some:
+                number = asked.setdefault((row.kind, row.what, row.level), len(asked))
+                rows.append([len(cells), number, *_write_figures(row)])
+            cells.append({
+                "family": family, "cell": cell, "n": find_size(cell), "draws": known.tally.draws,
+                "date": known.last[:10], "findings": list(some[0].findings),
+            })  # fmt: skip
+    about = {family: " ".join((load_family(family).__doc__ or "").split()) for family in families}
+    return {
+        "schema": "heldout/promises@1",
+        "commit": commit,
+        "date": max((cell["date"] for cell in cells), default=""),
+        "planned": len(measured),
+        "band": list(BAND),
+        "floor": FLOOR,
+        "bands": {f"{level:g}": [round(scale_coverage(end, level), 4) for end in (FLOOR, *BAND)] for level in LEVELS},
+        "slack": dict(SLACK),
+        "enough": ENOUGH,
+        "families": {
+            family: {"title": title(family), "about": about[family],
+                     "verdict": judge_family(list_rows(measured, family), family)}
+            for family in families
+        },
+        "cells": cells,
+        "asked": [list(key) for key in asked],
+        "columns": list(COLUMNS),
+        "rows": rows,
+    }  # fmt: skip
+
+
+def _write_figures(row: Row) -> list[Any]:
+    outcome, width = row.outcome, row.outcome.mean_width
+    return [
+        outcome.n, outcome.undefined, round(row.value, 4),
+        round(outcome.error, 4), outcome.too_low, outcome.too_high,
+        None if math.isnan(width) else float(f"{width:.3g}"), row.place, int(row.clearly and row.place != "in band"),
+    ]  # fmt: skip
+
+
+def find_size(cell: str) -> int | None:
+    """The number of cases that the name of a cell says, or of all its groups together.
+
+    >>> find_size("2 classes, n = 1000"), find_size("15 equal groups of 8, alike 0.2"), find_size("by youden")
+    (1000, 120, None)
+    """
+    if found := re.search(r"\bn(?: =)? (\d+)", cell):
+        return int(found[1])
+    found = re.search(r"\b(\d+) (?:[\w().]+ )*groups of (\d+)", cell)
+    return int(found[1]) * int(found[2]) if found else None
 
 
 def title(family: str) -> str:

@@ -27,6 +27,12 @@ class Card(Result):
 
     Every part is a frozen dataclass of its own; what is undefined is nan with a reason. The same seed gives the same
     card, but for the part on speed.
+
+    >>> import heldout
+    >>> features, truth = [[0.1], [0.4], [0.3], [0.2], [0.6], [0.8]] * 10, [0, 0, 0, 1, 1, 1] * 10
+    >>> made = heldout.card("tree:2", features, truth, plan="3-fold", shuffles=2, timing=False)
+    >>> made.to_dict()["schema"]
+    'heldout/card@1'
     """
 
     schema: ClassVar[str] = "heldout/card@1"

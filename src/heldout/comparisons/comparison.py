@@ -218,6 +218,13 @@ class PairwiseComparison(Comparison, Reviewed):
     Of the notes, `own` are about one of them each, with its name, and `shared` about how they meet. `best` says which
     may be the best, where all pairs of three or more were compared, and `earlier` what a ledger says of the cases.
     `judged` are the evaluations of the classifiers, where there are any.
+
+    >>> import heldout
+    >>> truth = [0, 1] * 30
+    >>> new, old = heldout.evaluate(truth, truth), heldout.evaluate(truth, [0, 0, 0, 1] * 15)
+    >>> compared = heldout.compare(new, old, names=["new", "old"])
+    >>> print(compared["accuracy"].verdict)
+    new is better than old: accuracy 1.000 against .750, a difference of .250 [.158 – .372], p < .001.
     """
 
     schema: ClassVar[str] = "heldout/comparison@1"

@@ -88,6 +88,11 @@ class LearnerRanks(Comparison):
 
     `ranks` has one row per data set, 1 for the best. `tests` are those of all learners at once. `pairs` are all pairs,
     or those with the `control`. `critical_difference` is nan where the correction has none.
+
+    >>> import heldout
+    >>> results = {"a": [0.8, 0.7, 0.9, 0.6], "b": [0.7, 0.6, 0.8, 0.5], "c": [0.9, 0.8, 0.7, 0.7]}
+    >>> heldout.compare(results, splits=False).average_ranks
+    {'a': 1.75, 'b': 2.75, 'c': 1.5}
     """
 
     schema: ClassVar[str] = "heldout/ranks@1"

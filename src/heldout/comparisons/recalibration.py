@@ -111,6 +111,11 @@ class Recalibration(Result):
 
     `recommended` is the one with the lowest Brier score among those that lower it beyond what chance allows, the level
     corrected for their number (Bonferroni); None where no calibrator does.
+
+    >>> import heldout
+    >>> truth, score = [0, 0, 1, 0, 1, 1] * 40, [0.01, 0.02, 0.05, 0.9, 0.98, 0.99] * 40
+    >>> heldout.recalibrate(truth, score=score).recommended
+    'isotonic'
     """
 
     schema: ClassVar[str] = "heldout/recalibration@1"

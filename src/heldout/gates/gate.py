@@ -195,6 +195,12 @@ class Gate(RenderedResult):
     at most as often as 1 − level: an intersection-union test, Berger (1982), Technometrics 24, 295-300. What is
     undecided fails, unless `undecided` is "warn" (only where the value itself misses the bound) or "pass".
     `bool(gate)` is `gate.passed`.
+
+    >>> import heldout
+    >>> judged = heldout.evaluate(matrix=[[50, 3], [5, 42]], labels=["no", "yes"])
+    >>> gate = heldout.check(judged, require=["accuracy >= 0.8", "recall >= 0.95"])
+    >>> gate.passed, [one.outcome for one in gate.requirements]
+    (False, ['passed', 'undecided'])
     """
 
     schema: ClassVar[str] = "heldout/gate@1"

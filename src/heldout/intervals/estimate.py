@@ -33,6 +33,13 @@ class Estimate(Result):
     why the value is nan where it is; `note` says what else a reader must know. `bounds` contain the value that the
     scores themselves would give, where they were counted in bins; None where the value is exact. `one_sided` asks the
     evaluation that gave it for limits that each keep a level by themselves; a stored estimate has lost it.
+
+    >>> import heldout
+    >>> estimate = heldout.evaluate([0, 1] * 20, [0, 1, 1, 1] * 10)["accuracy"]
+    >>> print(estimate)
+    accuracy .750 [.598 – .858] (0.95 wilson, n = 40)
+    >>> float(estimate), estimate.method
+    (0.75, 'wilson')
     """
 
     schema: ClassVar[str] = "heldout/estimate@1"

@@ -127,7 +127,13 @@ class TrueError:
 
 
 class World(ABC):
-    """A distribution of cases with two classes, 0 and 1; a concrete world is a frozen dataclass."""
+    """A distribution of cases with two classes, 0 and 1; a concrete world is a frozen dataclass.
+
+    >>> import heldout
+    >>> world = heldout.lab.Gaussians()
+    >>> round(world.bayes_error, 3)
+    0.159
+    """
 
     @property
     @abstractmethod

@@ -86,6 +86,11 @@ def kfold(k: int = 10, *, repeats: int = 1, stratified: bool = True, seed: int |
     seed : int, optional
         Where the drawing begins; without, the seed of the call that uses the plan.
 
+    References
+    ----------
+    - Stone (1974), Cross-validatory choice and assessment of statistical predictions, JRSS B 36.
+    - Kohavi (1995), A study of cross-validation and bootstrap for accuracy estimation and model selection, IJCAI.
+
     Examples
     --------
     >>> kfold(2, repeats=5).text
@@ -282,9 +287,16 @@ def _check_rows_left(n: int, p: int) -> None:
 def leave_one_out() -> LeaveOneOut:
     """Test every row with the model trained on all the others.
 
+    References
+    ----------
+    - Lachenbruch & Mickey (1968), Estimation of error rates in discriminant analysis, Technometrics 10.
+
+    Examples
+    --------
     >>> splits = leave_one_out().splits(Cases(np.array([0, 1, 1]), ("no", "yes")))
     >>> [(train.tolist(), test.tolist()) for train, test in splits]
     [([1, 2], [0]), ([0, 2], [1]), ([0, 1], [2])]
+
     """
     return LeaveOneOut()
 
@@ -296,6 +308,10 @@ def leave_p_out(p: int) -> LeavePOut:
     ----------
     p : int
         How many rows are left out at once.
+
+    References
+    ----------
+    - Shao (1993), Linear model selection by cross-validation, JASA 88.
 
     Examples
     --------
@@ -366,6 +382,11 @@ def time_ordered(folds: int = 5, *, gap: int = 0) -> TimeOrdered:
         How many blocks are tested.
     gap : int
         How many rows before a block are not trained on.
+
+    References
+    ----------
+    - Bergmeir & Benítez (2012), On the use of cross-validation for time series predictor evaluation, Information
+      Sciences 191.
 
     Examples
     --------
@@ -480,6 +501,10 @@ def weka(k: int = 10, seed: int = 1) -> Weka:
         The number of folds.
     seed : int
         The seed as Weka takes it.
+
+    References
+    ----------
+    - Hall et al. (2009), The WEKA data mining software: an update, SIGKDD Explorations 11.
 
     Examples
     --------

@@ -156,6 +156,10 @@ def subsampling(
     seed : int, optional
         Where the drawing begins; without, the seed of the call that uses the plan.
 
+    References
+    ----------
+    - Picard & Cook (1984), Cross-validation of regression models, JASA 79.
+
     Examples
     --------
     >>> subsampling(30).text
@@ -324,6 +328,10 @@ def bootstrap(
     seed : int, optional
         Where the drawing begins; without, the seed of the call that uses the plan.
 
+    References
+    ----------
+    - Efron (1983), Estimating the error rate of a prediction rule: improvement on cross-validation, JASA 78.
+
     Examples
     --------
     >>> bootstrap(200).text, bootstrap(100, correction=".632+").text
@@ -345,6 +353,10 @@ def bootstrap_632(times: int = 200, *, stratified: bool = False, seed: int | Non
     seed : int, optional
         Where the drawing begins; without, the seed of the call that uses the plan.
 
+    References
+    ----------
+    - Efron (1983), Estimating the error rate of a prediction rule: improvement on cross-validation, JASA 78.
+
     Examples
     --------
     >>> bootstrap_632().text
@@ -365,6 +377,10 @@ def bootstrap_632_plus(times: int = 200, *, stratified: bool = False, seed: int 
         Whether the shares of the classes are kept.
     seed : int, optional
         Where the drawing begins; without, the seed of the call that uses the plan.
+
+    References
+    ----------
+    - Efron & Tibshirani (1997), Improvements on cross-validation: the .632+ bootstrap method, JASA 92.
 
     Examples
     --------

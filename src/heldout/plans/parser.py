@@ -279,6 +279,11 @@ def nested(outer: Any, inner: Any) -> Nested:
     inner : plan or str
         The plan that tunes, within each training part.
 
+    References
+    ----------
+    - Varma & Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC
+      Bioinformatics 7.
+
     Examples
     --------
     >>> nested("10-fold", "5-fold").text

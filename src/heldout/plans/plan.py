@@ -235,7 +235,13 @@ Correction = Literal["", ".632", ".632+"]
 
 @dataclass(frozen=True)
 class Cases:
-    """What a plan may know of the rows: the class of each as a place among the labels, and its group, if any."""
+    """What a plan may know of the rows: the class of each as a place among the labels, and its group, if any.
+
+    >>> import numpy as np
+    >>> cases = Cases(np.array([0, 1, 1]), ("no", "yes"))
+    >>> cases.n
+    3
+    """
 
     truth: Codes
     labels: tuple[object, ...]
@@ -256,6 +262,11 @@ class Plan(ABC):
     independent. It was measured for k-fold, leave-one-out, repeated k-fold, random splits and .632+, and taken over
     from the nearest of these for the others (docs/statistics.md). `target` says which error is estimated. Both stand on
     the class, or are properties where they depend on the plan's own figures.
+
+    >>> from heldout.plans import read_plan
+    >>> plan = read_plan("10-fold")
+    >>> plan.text, plan.factor
+    ('10-fold', 1.5)
     """
 
     kind: ClassVar[str]

@@ -65,6 +65,12 @@ class BiasVariance(Result):
     """How the error of a learner divides into bias and variance.
 
     `counts` has one row per case and one column per class: how many models predicted it.
+
+    >>> import heldout
+    >>> features, truth = [[0.1], [0.2], [0.3], [0.7], [0.8], [0.9]], [0, 0, 0, 1, 1, 1]
+    >>> split = heldout.bias_variance("knn:1", features, truth, rounds=10)
+    >>> split.rows()[0]["measure"], len(split.counts)
+    ('error_rate', 6)
     """
 
     schema: ClassVar[str] = "heldout/bias-variance@1"

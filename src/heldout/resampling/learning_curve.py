@@ -409,6 +409,12 @@ class LearningCurve(Reviewed):
 
     `training` and `test` have one row per draw and one column per size; `low` and `high` are the limits of the mean
     test error, `n` the number of distinct rows that were tested at each size. `measured` is another measure to show.
+
+    >>> import heldout
+    >>> features, truth = [[0.1], [0.4], [0.3], [0.2], [0.6], [0.8]] * 10, [0, 0, 0, 1, 1, 1] * 10
+    >>> curve = heldout.learning_curve("naive-bayes", features, truth, sizes=[20, 40], draws=3)
+    >>> curve.sizes, curve.test.shape
+    ((20, 40), (3, 2))
     """
 
     schema: ClassVar[str] = "heldout/learning-curve@1"

@@ -50,6 +50,13 @@ class Evaluation(Reviewed):
     """How good a classifier is, on these cases.
 
     Ask it for a number by name: `evaluation["accuracy"]`, `evaluation["macro f1"]`, `evaluation["recall[spam]"]`.
+
+    >>> import heldout
+    >>> judged = heldout.evaluate(matrix=[[50, 3], [5, 42]], labels=["no", "yes"])
+    >>> print(judged["recall[yes]"])
+    recall[yes] .894 [.774 – .954] (0.95 wilson, n = 47)
+    >>> judged.positive
+    'yes'
     """
 
     schema: ClassVar[str] = "heldout/evaluation@1"

@@ -142,6 +142,12 @@ class Validations(Reviewed):
 
     Iterate over it for the `Validation` of each learner, or ask for one by its name: `validations["tree"]`. Of one
     learner it is that `Validation`, which knows every number by name: `validations["accuracy"]`.
+
+    >>> import heldout
+    >>> features, truth = [[0.1], [0.4], [0.3], [0.2], [0.6], [0.8]] * 10, [0, 0, 0, 1, 1, 1] * 10
+    >>> both = heldout.validate(["naive-bayes", "majority"], features, truth, plan="5-fold")
+    >>> [(one.learner, round(float(one["accuracy"]), 2)) for one in both]
+    [('naive-bayes', 0.83), ('majority', 0.5)]
     """
 
     schema: ClassVar[str] = "heldout/validation@1"
@@ -261,6 +267,12 @@ class Validation(Validations):
 
     Ask it for a number by name, as an evaluation: `validation["accuracy"]`, `validation["roc_auc"]`. The evaluation is
     made when it is first asked for.
+
+    >>> import heldout
+    >>> features, truth = [[0.1], [0.4], [0.3], [0.2], [0.6], [0.8]] * 10, [0, 0, 0, 1, 1, 1] * 10
+    >>> validation = heldout.validate("naive-bayes", features, truth, plan="5-fold")
+    >>> print(f"{float(validation['accuracy']):.3f}", validation.plan)
+    0.833 5-fold
     """
 
     _rendered_by: ClassVar[str] = "heldout.report.validation:render_validation"

@@ -292,6 +292,10 @@ class StudyPlan(RenderedResult):
     `reached` is the width, the power or the assurance (as `goal` says) of `n` cases, and `target` what was asked for.
     On different cases `n` is the number in each of two test sets. `assumed` holds what was taken as given, `curve` what
     other numbers of cases come to. `int(plan)` is n.
+
+    >>> import heldout
+    >>> heldout.plan_study("accuracy", value=0.9, width=0.1).n
+    139
     """
 
     schema: ClassVar[str] = "heldout/study-plan@1"

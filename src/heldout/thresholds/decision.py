@@ -56,6 +56,12 @@ class Decision(RenderedResult):
     optimistic; `corrected` is its value less the optimism. `interval` holds the thresholds that the cases do not rule
     out as the best; where requirements decide, it is a bootstrap. `notes` say what is to be known of the cases it was
     chosen from. `float(decision)` is the threshold.
+
+    >>> import heldout
+    >>> truth, score = [0, 0, 1, 0, 1, 1] * 20, [0.1, 0.2, 0.35, 0.4, 0.7, 0.9] * 20
+    >>> chosen = heldout.choose_threshold(truth, score, by="youden", replicates=50)
+    >>> chosen.threshold
+    0.7
     """
 
     schema: ClassVar[str] = "heldout/decision@1"

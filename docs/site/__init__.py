@@ -1,0 +1,1 @@
+"""The generator of the site: pages from the declarations, examples executed while a page is written."""
