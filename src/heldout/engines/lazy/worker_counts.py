@@ -7,6 +7,7 @@ stands apart from the expressions of `score_pass`, which need nothing of ours wh
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -219,7 +220,7 @@ def is_on_spark(session: Any) -> bool:
         tell = _version_teller()
 
         def tell_batches(batches: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow as pa
+            import pyarrow as pa  # type: ignore[import-untyped]
 
             for _ in batches:
                 yield pa.RecordBatch.from_pydict({"version": [tell()]})
@@ -234,20 +235,20 @@ def is_on_spark(session: Any) -> bool:
 
 
 def _our_version() -> str:
-    from heldout import __version__
-
-    return __version__
+    """The version that is running; not asked of what is installed, which need not be the same."""
+    return str(sys.modules["heldout"].__dict__["__version__"])
 
 
 def _version_teller() -> Callable[[], str]:
     """Says which heldout a worker has, none where it has none; it travels as it is, because it has no name there."""
 
     def tell() -> str:
+        import importlib
+
         try:
-            import heldout
+            return str(importlib.import_module("heldout").__dict__["__version__"])
         except ImportError:
             return ""
-        return heldout.__version__
 
     return tell
 
@@ -313,13 +314,14 @@ def _merge_nest(table: Any) -> Any:
 
 def _count_on_dask(native: Any, task: ScoreTask) -> PartTallies | None:
     """The partitions of a Dask frame, counted where they are and merged a few at a time."""
-    import dask
+    from dask.base import compute
+    from dask.delayed import delayed
 
-    count, merge = dask.delayed(_count_partition), dask.delayed(_merge_parts)
+    count, merge = delayed(_count_partition), delayed(_merge_parts)
     parts = [count(task, part) for part in native.to_delayed()]
     while len(parts) > MOST_PARTS:
         parts = [merge(parts[at : at + MOST_PARTS]) for at in range(0, len(parts), MOST_PARTS)]
-    counted: Sequence[bytes] = dask.compute(*parts)
+    counted: Sequence[bytes] = compute(*parts)  # type: ignore[no-untyped-call]
     return merge_packed(part for part in counted if part)
 
 
