@@ -87,10 +87,10 @@ promises: setup ## measure again what intervals cover and how often tests reject
 bench: .venv-bench/.made ## time us against our peers, interleaved (long); writes benchmarks/results/
 	.venv-bench/bin/python -m benchmarks
 
-docs: setup ## write docs/measures.md and docs/findings.md from the declarations, and the pictures of the course
+docs: setup ## write docs/measures.md and docs/findings.md from the declarations
+	$(PYTHON) docs/course_pictures.py
 	$(PYTHON) docs/measures_page.py
 	$(PYTHON) docs/findings_page.py
-	$(PYTHON) docs/course_pictures.py
 
 # The wheel is installed beside nothing else, so that a package that only tests have is not taken for granted.
 dist: setup ## build wheel and sdist into dist/, check them, and try every command in an environment of its own
