@@ -88,8 +88,8 @@ bench: .venv-bench/.made ## time us against our peers, interleaved (long); write
 	.venv-bench/bin/python -m benchmarks
 
 docs: setup ## write docs/measures.md and docs/findings.md from the declarations
-	$(PYTHON) docs/course_pictures.py
 	$(PYTHON) docs/measures_page.py
+	$(PYTHON) docs/course_pictures.py
 	$(PYTHON) docs/findings_page.py
 
 # The wheel is installed beside nothing else, so that a package that only tests have is not taken for granted.
