@@ -90,6 +90,7 @@ bench: .venv-bench/.made ## time us against our peers, interleaved (long); write
 
 docs: setup ## write docs/measures.md, findings.md, lab.md and jobs.md from the declarations
 	$(PYTHON) docs/measures_page.py
+	$(PYTHON) docs/course_pictures.py
 	$(PYTHON) docs/findings_page.py
 	$(PYTHON) docs/lab_page.py
 	$(PYTHON) docs/jobs_page.py

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
+import typer
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 from tests.surface.shell_examples import ROOT, Command, NamedFile, holds, read_page, run_page
 
-PAGES = {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for path in sorted((ROOT / "docs").rglob("*.md"))
-    if "```console" in path.read_text(encoding="utf-8")
-}
+from heldout.cli.app import app
+from heldout.measures.catalogue import read_quantity
+
+ALL = {path: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+PAGES = {path.relative_to(ROOT).as_posix(): text for path, text in ALL.items() if "```console" in text}
 EQUIVALENTS = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")
 
 
@@ -50,9 +52,9 @@ def test_pages_that_show_commands_are_found():
 def test_no_page_shows_a_command_that_is_not_run():
     shown = [
         f"{path.relative_to(ROOT)}: {line}"
-        for path in sorted((ROOT / "docs").rglob("*.md"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.startswith("    $ heldout ")
+        for path, text in ALL.items()
+        for line in text.splitlines()
+        if path.name != "README.md" and line.startswith("    $ heldout ")
     ]
     assert not shown, "put it into a block that is fenced as console"
 
@@ -79,3 +81,28 @@ def test_every_call_in_the_tables_of_equivalents_runs(monkeypatch, tmp_path):
     calls = [call for call in dict.fromkeys(read_equivalents()) if call.startswith(("two", "many", "heldout"))]
     results = [eval(call, names) for call in calls]
     assert len(results) > 75
+
+
+def read_named_commands(text: str) -> list[tuple[str, str]]:
+    """Every command that a page names in its text or shows without its output: its name, and what follows."""
+    code = re.findall(r"`(heldout [a-z][^`]*)`", text) + re.findall(r"^ {4}(heldout [a-z].*)$", text, re.MULTILINE)
+    return [(words[1], words[2] if len(words) > 2 else "") for words in (line.split(maxsplit=2) for line in code)]
+
+
+def test_no_page_names_a_command_an_option_or_a_measure_that_is_not_there():
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    options = {name: {flag for one in each.params for flag in one.opts + one.secondary_opts}
+               for name, each in commands.items()}  # fmt: skip
+    wrong = []
+    named = [(path.name, *one) for path, text in ALL.items() for one in read_named_commands(text)]
+    for page, name, rest in named:
+        bare = re.sub(r'"[^"]*"|\'[^\']*\'', "", rest.partition("  #")[0])
+        flags = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", bare)) - {"--help"}
+        if name not in options or flags - options[name]:
+            wrong.append((page, name, sorted(flags - options.get(name, set()))))
+        for quoted, plain in re.findall(r"--(?:measure|maximize) (?:\"([^\"]+)\"|([\w:.]+))", rest):
+            measure = re.sub(r"\[.*\]", "", quoted or plain)
+            if ":" not in measure and measure not in {"youden", "MEASURE", "M"}:
+                read_quantity(measure, costs=1 - np.eye(2))
+    assert not wrong
+    assert len(named) > 150
