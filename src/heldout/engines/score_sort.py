@@ -329,12 +329,14 @@ def _indexed(
         if weight is None:
             up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
             return Ranking(distinct, *smallest(up, down), groups=groups)
-    sums = _weigh(order, positive, np.zeros(0) if weight is None else weight)
-    if size < len(new):
+    held = np.zeros(0) if weight is None else weight
+    if size == len(new):
+        columns = _weigh(order[::-1], positive, held)
+    else:
+        # Each sum adds up its rows in their order, whatever the number of threads.
         place = np.cumsum(new) - 1
-        # Each sum adds up its rows in their order, whatever the machine.
-        sums = share_out(lambda column: np.bincount(place, weights=column, minlength=size).astype(np.float64), sums)
-    columns = [np.ascontiguousarray(column[::-1]) for column in sums]
+        sums = share_out(lambda column: sums_by(place, column, size), _weigh(order, positive, held))
+        columns = [np.ascontiguousarray(column[::-1]) for column in sums]
     return Ranking(distinct, columns[0], columns[1], columns[2], columns[3], groups)
 
 
@@ -410,10 +412,14 @@ def order_scores(column: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
         keys = np.where(keys & _DOUBLE.sign, ~keys, keys | _DOUBLE.sign)
     keys = keys & ~low
     keys |= np.arange(n, dtype=np.uint64)
-    parts = share_out(_sorted, _part(keys, _DOUBLE))
-    keys = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    order = (keys & low).view(np.int64)
-    ordered = floats[order]
+
+    def sort(part: NDArray[Any]) -> tuple[NDArray[Any], Integers, Floats]:
+        part = _sorted(part)
+        rows = (part & low).view(np.int64)
+        return part, rows, floats[rows]
+
+    parts = share_out(sort, _part(keys, _DOUBLE))
+    keys, order, ordered = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     if (ordered[1:] < ordered[:-1]).any():
         alike = (keys[1:] & ~low) == (keys[:-1] & ~low)
         at = np.flatnonzero(np.concatenate([alike, [False]]) | np.concatenate([[False], alike]))
