@@ -28,11 +28,26 @@ CLASSES = 10
 
 def races(shrink: int) -> Iterator[tuple[str, Race]]:
     """Every race, with a name for its file; `shrink` divides the numbers of rows for a quick look."""
+    yield "small", small_evaluations()
     yield "report-integers", report_on_integers(1_000_000 // shrink)
     yield "report-shared-strings", report_on_strings(1_000_000 // shrink, separate=False)
     yield "report-separate-strings", report_on_strings(1_000_000 // shrink, separate=True)
     yield "count", count_alone(10_000_000 // shrink)
     yield "bootstrap", bootstrap(1_000_000 // shrink)
+
+
+def small_evaluations(n: int = 200) -> Race:
+    """What an evaluation costs however few the rows: until one measure is known, and all of them."""
+    truth, predicted = integers(n, 2)
+    return race(
+        f"an evaluation of {n:,} rows of two classes",
+        [
+            Contender("heldout, accuracy with its interval", lambda: heldout.evaluate(truth, predicted)["accuracy"]),
+            Contender("heldout, all measures with intervals", lambda: _evaluate(truth, predicted)),
+            Contender("scikit-learn classification_report", lambda: _sklearn_report(truth, predicted)),
+        ],
+        rounds=25,
+    )
 
 
 def report_on_integers(n: int) -> Race:

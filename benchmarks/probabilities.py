@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import sklearn.calibration
 import sklearn.metrics
 
-from benchmarks.timing import Contender, Race, race
+from benchmarks.data import SCORES, scored
+from benchmarks.timing import Contender, Race, Series, race, race_over
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.intervals.losses import loss_limits
 from heldout.intervals.multiclass_areas import multiclass_areas
@@ -16,18 +18,21 @@ from heldout.intervals.multiclass_areas import multiclass_areas
 CLASSES = 10
 
 
-def races(shrink: int) -> Iterator[tuple[str, Race]]:
+def races(shrink: int) -> Iterator[tuple[str, Race | Series]]:
     """Every race, with a name for its file; `shrink` divides the numbers of rows for a quick look."""
-    yield "probabilities", two_classes(10_000_000 // shrink)
+    n = 10_000_000 // shrink
+    yield (
+        "probabilities",
+        race_over(f"Brier score and log loss of {n:,} probabilities", SCORES, partial(two_classes, n)),
+    )
     yield "probabilities-classes", many_classes(1_000_000 // shrink)
     yield "areas-classes", areas(200_000 // shrink)
 
 
-def two_classes(n: int) -> Race:
+def two_classes(n: int, kind: str) -> Race:
     """The tally of a column of probabilities: both losses with their moments and intervals, and the bins."""
-    rng = np.random.default_rng(1)
-    p = rng.random(n)
-    truth = (rng.random(n) < p).astype(np.int64)
+    p, positive = scored(kind, n)
+    truth = positive.astype(np.int64)
 
     def ours(bins: int) -> object:
         seen = tally(p, truth == 1, bins=bins)
@@ -42,7 +47,7 @@ def two_classes(n: int) -> Race:
         return sklearn.metrics.brier_score_loss(truth, p), sklearn.metrics.log_loss(truth, p)
 
     return race(
-        f"Brier score and log loss of {n:,} probabilities",
+        f"Brier score and log loss of {n:,} probabilities, {kind}",
         [
             Contender("heldout, both with intervals", lambda: ours(0)),
             Contender("heldout, both with intervals, and ten bins", lambda: ours(10)),
@@ -54,7 +59,7 @@ def two_classes(n: int) -> Race:
                 lambda: sklearn.calibration.calibration_curve(truth, p, n_bins=10),
             ),
         ],
-        rounds=5,
+        rounds=3,
     )
 
 

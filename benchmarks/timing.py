@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -58,6 +58,53 @@ class Race:
                 f"  {timing.rounds:>3} rounds{note}"
             )
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One contender over several kinds of data: median and worst time, and how many times as fast the first is."""
+
+    name: str
+    seconds: float
+    worst_seconds: float
+    ratio: float
+    worst_ratio: float
+    worst_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One task on several kinds of data: the race of each, and for every contender the worst beside the median."""
+
+    task: str
+    standings: tuple[Standing, ...]
+    races: dict[str, Race]
+
+    def __str__(self) -> str:
+        lines = [f"{self.task}: median over {', '.join(self.races)}, and the worst"]
+        lines += [
+            f"  {one.name:<48} {one.seconds:>9.4f} s (worst {one.worst_seconds:>9.4f})"
+            f"  x {one.ratio:>8.2f} (worst {one.worst_ratio:>8.2f}, {one.worst_kind})"
+            for one in self.standings
+        ]
+        return "\n".join(lines)
+
+
+def race_over(task: str, kinds: Iterable[str], run: Callable[[str], Race]) -> Series:
+    """Run the race of every kind of data."""
+    races = {kind: run(kind) for kind in kinds}
+    standings = []
+    for timings in zip(*(one.timings for one in races.values()), strict=True):
+        by_kind = dict(zip(races, timings, strict=True))
+        # A peer is beaten by the least where its ratio is smallest.
+        worst = min(by_kind, key=lambda kind: by_kind[kind].ratio)
+        taken, ratios = [one.seconds for one in timings], [one.ratio for one in timings]
+        standings.append(
+            Standing(
+                timings[0].name, statistics.median(taken), max(taken), statistics.median(ratios), min(ratios), worst
+            )
+        )
+    return Series(task, tuple(standings), races)
 
 
 def race(task: str, contenders: Sequence[Contender], *, rounds: int) -> Race:

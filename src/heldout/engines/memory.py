@@ -19,6 +19,7 @@ from heldout.evidence import Clusters, Confusion, Label
 from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns, sided
 from heldout.evidence.labels import key_array, places
 from heldout.evidence.partitions import FoldCounts, SliceCounts, SliceGroups
+from heldout.evidence.probabilities import sums_by
 from heldout.evidence.score_bins import MOST
 from heldout.predictions.alignment import WITH_COPIES
 from heldout.predictions.label_encoding import Coded
@@ -93,7 +94,8 @@ class _CellCounter:
             return self._take_pairs(start, stop), []
         width = len(predicted.labels)
         shift = truth.offset * width + predicted.offset
-        cases, blocks = np.zeros(self.cells, dtype=np.int64), []
+        cases = np.zeros(self.cells, dtype=np.int64)
+        blocks: list[tuple[Floats, Floats]] = []
         buffer = np.empty(BLOCK, dtype=np.int64)
         sums, squares = (None, None) if weight is None else np.zeros((2, self.cells))
         for begin in range(start, stop, BLOCK):
@@ -104,9 +106,7 @@ class _CellCounter:
             cases += np.bincount(key, minlength=self.cells)
             if weight is None:
                 continue
-            own, square = (
-                np.bincount(key, weights=power, minlength=self.cells) for power in (weight[rows], weight[rows] ** 2)
-            )
+            own, square = (sums_by(key, power, self.cells) for power in (weight[rows], weight[rows] ** 2))
             if self.cells > FEW_CELLS and sums is not None and squares is not None:
                 sums += own
                 squares += square

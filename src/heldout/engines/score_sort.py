@@ -219,7 +219,8 @@ def _collapse(parts: list[tuple[NDArray[Any], bool]], n: int, layout: _KeyLayout
         keys, negative = parts[at]
         # Not needed by anyone else.
         parts[at] = (keys[:0], negative)
-        collapsed = _Collapsed(*(column[starts[at] : starts[at + 1]] for column in room))
+        here = slice(starts[at], starts[at + 1])
+        collapsed = _Collapsed(room[0][here], room[1][here], room[2][here])
         collapsed.take(_sorted(keys), layout, negative=negative)
         return collapsed
 
@@ -229,13 +230,15 @@ def _collapse(parts: list[tuple[NDArray[Any], bool]], n: int, layout: _KeyLayout
         return Ranking(*room)
     counts: Any = np.int64 if wide else np.uint8
     # A copy gives back the room that was not needed.
-    return Ranking(
-        np.concatenate([room[0][:0], *(part.scores[: part.number] for part in done)]),
-        *(
-            np.concatenate([np.empty(0, counts), *(side[: part.number] for part, side in sides)], dtype=counts)
-            for sides in ([(p, p.positives) for p in done], [(p, p.negatives) for p in done])
-        ),
+    scores, up, down = (
+        np.concatenate([np.empty(0, dtype=kind), *columns], dtype=kind)
+        for kind, columns in (
+            (np.float64, [part.scores[: part.number] for part in done]),
+            (counts, [part.positives[: part.number] for part in done]),
+            (counts, [part.negatives[: part.number] for part in done]),
+        )
     )
+    return Ranking(scores, up, down)
 
 
 class _Collapsed:
@@ -326,12 +329,15 @@ def _indexed(
         if weight is None:
             up, down = (np.bincount(where[which], minlength=size) for which in (positive, ~positive))
             return Ranking(distinct, *smallest(up, down), groups=groups)
-    sums = _weigh(order, positive, np.zeros(0) if weight is None else weight)
-    if size < len(new):
+    held = np.zeros(0) if weight is None else weight
+    if size == len(new):
+        columns = _weigh(order[::-1], positive, held)
+    else:
+        # Each sum adds up its rows in their order, whatever the number of threads.
         place = np.cumsum(new) - 1
-        # Each sum adds up its rows in their order, whatever the machine.
-        sums = share_out(lambda column: np.bincount(place, weights=column, minlength=size).astype(np.float64), sums)
-    return Ranking(distinct, *(np.ascontiguousarray(column[::-1]) for column in sums), groups)
+        sums = share_out(lambda column: sums_by(place, column, size), _weigh(order, positive, held))
+        columns = [np.ascontiguousarray(column[::-1]) for column in sums]
+    return Ranking(distinct, columns[0], columns[1], columns[2], columns[3], groups)
 
 
 def _weigh(order: Integers, positive: NDArray[np.bool_], weight: Floats) -> list[Floats]:
@@ -406,10 +412,14 @@ def order_scores(column: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
         keys = np.where(keys & _DOUBLE.sign, ~keys, keys | _DOUBLE.sign)
     keys = keys & ~low
     keys |= np.arange(n, dtype=np.uint64)
-    parts = share_out(_sorted, _part(keys, _DOUBLE))
-    keys = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    order = (keys & low).view(np.int64)
-    ordered = floats[order]
+
+    def sort(part: NDArray[Any]) -> tuple[NDArray[Any], Integers, Floats]:
+        part = _sorted(part)
+        rows = (part & low).view(np.int64)
+        return part, rows, floats[rows]
+
+    parts = share_out(sort, _part(keys, _DOUBLE))
+    keys, order, ordered = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     if (ordered[1:] < ordered[:-1]).any():
         alike = (keys[1:] & ~low) == (keys[:-1] & ~low)
         at = np.flatnonzero(np.concatenate([alike, [False]]) | np.concatenate([[False], alike]))
@@ -437,20 +447,21 @@ class ClassPlacements:
 
 
 def class_placements(
-    scores: NDArray[Any],
-    codes: Integers,
-    k: int,
-    weight: Floats | None = None,
-    work: Callable[[ClassPlacements], Made] = lambda placed: placed,  # type: ignore[assignment, return-value]
-) -> Iterator[Made]:
-    """The placements by the score of each class that occurs, one after the other, or what `work` makes of each.
-
-    As many classes as there are threads are held at a time.
+    scores: NDArray[Any], codes: Integers, k: int, weight: Floats | None = None
+) -> Iterator[ClassPlacements]:
+    """The placements by the score of each class that occurs, one after the other.
 
     >>> scores = np.array([[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]])
     >>> [placed.areas for placed in class_placements(scores, np.array([0, 0, 1]), 2)]
     [array([nan, 0.5]), array([0.5, nan])]
     """
+    return with_placements(scores, codes, k, weight, lambda placed: placed)
+
+
+def with_placements(
+    scores: NDArray[Any], codes: Integers, k: int, weight: Floats | None, work: Callable[[ClassPlacements], Made]
+) -> Iterator[Made]:
+    """What `work` makes of the placements of each class, in their order; as many as there are threads at a time."""
     check_scores(scores, codes, k)
     totals = np.bincount(codes, minlength=k).astype(np.float64) if weight is None else sums_by(codes, weight, k)
     occurring = totals > 0

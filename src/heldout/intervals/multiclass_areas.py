@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heldout.arguments import closest, listing
 from heldout.arrays import Floats, Integers
 from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
-from heldout.engines.score_sort import ClassPlacements, class_placements, rank
+from heldout.engines.score_sort import ClassPlacements, class_placements, rank, with_placements
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.counted import MOST_PAIRWISE
@@ -147,7 +147,7 @@ def multiclass_areas(
         ]
         return placed.class_, placed.areas, moved
 
-    for class_, against, moved in class_placements(scores, codes, k, weight, move):
+    for class_, against, moved in with_placements(scores, codes, k, weight, move):
         areas[class_] = against
         for row, one in enumerate(moved):
             influence[row] += one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
@@ -57,7 +57,10 @@ def prepare(evidence: ScoreEvidence, label: Label) -> None:
     if not isinstance(evidence, RowScores) or evidence.per_class or evidence.n < MANY or count_threads() < 2:
         return
     ranking, probable = evidence.ranking(label), evidence.probabilities is not None
-    both = partial(average_precision_variance, ranking), partial(_others, ranking, probable=probable)
+    both: list[Callable[[], object]] = [
+        partial(average_precision_variance, ranking),
+        partial(_others, ranking, probable=probable),
+    ]
     share_out(lambda work: work(), both)
 
 

@@ -263,8 +263,7 @@ def judge(
     if settings.method is not None and settings.count_method() is None and settings.by_fold() is None:
         _one_model(estimator, settings.method)
     rows = CaseEstimator(None if counted is not None else predictions, *settings.drawing, estimator.plan)
-    # With as many threads as are asked for now, also where it is made later.
-    make = partial(copy_context().run, _estimates, estimator, scored, rows, chosen, costs, settings)
+    make = partial(_estimates, estimator, scored, rows, chosen, costs, settings)
     estimates = () if later else make()
     said = list(notes)
     if settings.measures == "all" and evidence is not None:
@@ -292,7 +291,8 @@ def judge(
         settings.prevalence,
         asked=settings.measures != "all",
     )
-    return make_later(made, make) if later else made
+    # With as many threads as are asked for now, whenever it is made.
+    return make_later(made, partial(copy_context().run, make)) if later else made
 
 
 def _has_own_measures() -> bool:
