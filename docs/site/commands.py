@@ -132,6 +132,9 @@ def run_lines(*, whole: bool) -> tuple[Example, ...]:
         for line in list_lines():
             apart = "--memory-limit" in line
             found.append(run_apart(line) if apart else read_example(record.run_command(line)))
+            if found[-1].status:
+                message = f"heldout {line} ended with {found[-1].status}: {found[-1].screen}"
+                raise RuntimeError(message)
     return tuple(found)
 
 
@@ -166,6 +169,9 @@ def choose_examples(name: str, *, whole: bool) -> dict[str, Example]:
     mine = [one for one in (*list_recorded(), *run_lines(whole=whole)) if one.line and one.command == name]
     mine = [one for one in mine if "--help" not in one.flags]
     good = [one for one in mine if not one.status or name == "check"]
+    if not good:
+        message = f"heldout {name} has no example: add a line to docs/site/commands.txt"
+        raise LookupError(message)
     chosen = {"": good[0]}
     for flag, option in list_options(name).items():
         spelled = {*option.opts, *option.secondary_opts}

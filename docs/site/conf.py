@@ -100,12 +100,13 @@ def _write_formula(writer: Any, node: Any, *, as_block: bool) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx how formulas are written, and that a colon in the first line of a property's docstring is one."""
-    from sphinx.ext.napoleon import NumpyDocstring
+    from sphinx.ext.napoleon import docstring
 
-    # Napoleon reads "The gap: training less test" as the type of an attribute and its description.
-    NumpyDocstring._parse_attribute_docstring = lambda docstring: docstring._dedent(  # noqa: SLF001
-        docstring._consume_to_end()  # noqa: SLF001
-    )
+    def read_property(text: Any) -> Any:
+        # Napoleon reads "The gap: training less test" as the type of an attribute and its description.
+        return text._dedent(text._consume_to_end())  # noqa: SLF001
+
+    setattr(docstring.NumpyDocstring, "_parse_attribute_docstring", read_property)  # noqa: B010
     app.add_html_math_renderer(
         "mathml", inline_renderers=(visit_formula, None), block_renderers=(visit_displayed_formula, None)
     )

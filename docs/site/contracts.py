@@ -36,7 +36,7 @@ def add_contracts(site: Site) -> None:
         write_table(["status", "when"], [(f"`{number}`", escape_text(text)) for number, text in rows]),
         "## The JSON document",
         (
-            "Every result has one document, the same from `result.to_json()`, from `--json` and from the local page. "
+            "Every result has one document, the same from `result.to_json()` and from `--json`. "
             "`schema` names its kind and version: a field is never taken away or given another meaning within a "
             "version. "
             'Undefined is `null`, with the reason in `undefined`; an infinite limit is the text `"Infinity"`.'

@@ -115,7 +115,7 @@ def run_program(program: str, call: str, code: str) -> str:
     if found.outcome != "fired":
         message = f"the example of {code} does not fire: {found.title}"
         raise RuntimeError(message)
-    return "\n".join(textwrap.wrap(f"{code}  {found.title} {found.advice}", 96, subsequent_indent=" " * 6))
+    return "\n".join(textwrap.wrap(f"{code}  {found.title} {found.advice}", 84, subsequent_indent=" " * 6))
 
 
 @cache

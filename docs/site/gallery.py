@@ -68,12 +68,6 @@ DRAWN: dict[str, tuple[str, str]] = {
         'heldout.card("tree:2", "examples/data/labor.arff", positive="good", plan="3-fold", shuffles=2, timing=False)',
     ),
     "coverage": ("The laboratory: coverage of intervals", "heldout.lab.coverage(n=[10, 20, 50, 100], p=0.2)"),
-    "spread": ("The laboratory: spread of test errors", "heldout.lab.spread(sizes=[10, 30, 100], repeats=50)"),
-    "optimism": ("The laboratory: optimism of the training error", "heldout.lab.optimism(n=40, repeats=30)"),
-    "bias": (
-        "The laboratory: bias of estimators",
-        'heldout.lab.estimators(n=30, plans=["resubstitution", "5-fold"], repeats=20)',
-    ),
 }
 FORMS = {
     ".txt": ("The screen", "text", "what a terminal shows"),

@@ -138,13 +138,19 @@ SETTINGS = (
 
 
 def write_example(name: str) -> str:
-    """An estimate whose interval is by the method: the first of the settings and measures where it applies."""
+    """An estimate whose interval is by the method."""
+    line, measure = find_example(name)
+    return run_session(f"import heldout\njudged = {line}\nprint(judged[{measure!r}])")
+
+
+def find_example(name: str) -> tuple[str, str]:
+    """The first of the calls and measures where a method applies."""
     defaults = [m.name for m in CATALOGUE.values() if not m.own and m.scope != "cases" and find_default(m) == name]
     for call in SETTINGS:
         for measure in (*defaults, *TRIED):
             line = call.format(measure=measure, method=name)
             if _find_method(line, measure).split(",")[0].split(" over")[0] == name:
-                return run_session(f"import heldout\njudged = {line}\nprint(judged[{measure!r}])")
+                return line, measure
     message = f"no example gets an interval by {name}"
     raise LookupError(message)
 

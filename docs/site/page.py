@@ -46,7 +46,7 @@ def write_folded(title: str, text: str) -> str:
     fence = ":::"
     while fence in text:
         fence += ":"
-    return f"{fence}{{admonition}} {title}\n:collapsible: closed\n\n{text}\n{fence}"
+    return f"{fence}{{admonition}} {title}\n:collapsible: closed\n:class: folded\n\n{text}\n{fence}"
 
 
 def write_toctree(entries: Iterable[str], *, depth: int = 1, hidden: bool = False) -> str:

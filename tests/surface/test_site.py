@@ -91,7 +91,8 @@ def test_every_measure_has_an_example():
 
 def test_every_interval_method_has_an_example_that_uses_it():
     for name in intervals.list_intervals():
-        assert f'method="{name}"' in intervals.write_example(name)
+        line, measure = intervals.find_example(name)
+        assert f'measures=["{measure}"], method="{name}"' in line
 
 
 def test_every_finding_has_a_program_that_stands_alone():
