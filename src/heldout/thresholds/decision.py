@@ -205,7 +205,7 @@ def _honest_facts(honest: Honest | None) -> Mapping[str, object] | None:
     }
 
 
-def knowing_of_the_choice(estimate: Estimate, decision: Decision) -> Estimate:
+def knowing_of_the_choice(estimate: Estimate, decision: ThresholdDecision) -> Estimate:
     """An estimate with the interval of what was optimised, where it is that; a total cost is so many times the mean."""
     chosen = decision.criterion
     if (estimate.measure, estimate.class_, estimate.average) == (chosen.measure, chosen.class_, chosen.average):
