@@ -126,7 +126,8 @@ def page() -> str:
         parts.append(f"## {job.title}\n\n{job.asked}\n")
         for name in LIBRARIES[:2]:
             each = job.snippets[name]
-            said = f": {each.said[:1].lower()}{each.said[1:]}" if each.said else ""
+            told = _write_out(job, name)
+            said = f": {told[:1].lower()}{told[1:]}" if told else ""
             code = f"\n\n```python\n{each.code.strip()}\n```" if each.code else ""
             parts.append(f"{name}, {_written_number(each)}{said}{code}\n")
         parts.append("\n".join(_list_others(job)) + "\n")
@@ -134,7 +135,15 @@ def page() -> str:
 
 
 def _list_others(job: Job) -> list[str]:
-    return [f"- {name}, {_written_number(job.snippets[name])}: {job.snippets[name].said}" for name in LIBRARIES[2:]]
+    return [f"- {name}, {_written_number(job.snippets[name])}: {_write_out(job, name)}" for name in LIBRARIES[2:]]
+
+
+def _write_out(job: Job, name: str) -> str:
+    """What is said of a library, with figures as words."""
+    said = job.snippets[name].said
+    for figure in job.figures:
+        said = said.replace(figure, figure.replace("_", " "))
+    return said
 
 
 def _written_number(each: Snippet) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from heldout.results.validation import Validation, Validations
     from heldout.review import Review
     from heldout.studies.study_plan import StudyPlan
-    from heldout.thresholds.decision import Decision
+    from heldout.thresholds.decision import Decision, ThresholdDecision
 
 __version__ = "0.1.0"
 
@@ -62,6 +62,7 @@ _HOMES = {
     "Report": "heldout.report.report",
     "Review": "heldout.review",
     "StudyPlan": "heldout.studies.study_plan",
+    "ThresholdDecision": "heldout.thresholds.decision",
     "Validation": "heldout.results.validation",
     "Validations": "heldout.results.validation",
     "assert_at_least": "heldout.api.assertions",
@@ -107,6 +108,7 @@ __all__ = [
     "Report",
     "Review",
     "StudyPlan",
+    "ThresholdDecision",
     "Validation",
     "Validations",
     "assert_at_least",

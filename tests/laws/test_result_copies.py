@@ -116,7 +116,7 @@ KINDS: dict[str, Callable[[int], Any]] = {
     "Recalibration": lambda seed: heldout.recalibrate(evaluation(seed), calibrators=["temperature"], folds=3),
     "StudyPlan": lambda seed: heldout.plan_study("accuracy", value=0.8, width=0.05 + 0.01 * seed),
     "Gate": lambda seed: heldout.check(evaluation(seed), require="accuracy >= 0.5"),
-    "Decision": chosen,
+    "ThresholdDecision": chosen,
     "CostOfDecision": decided,
     "Report": lambda seed: heldout.Report([evaluation(seed), heldout.check(evaluation(seed), require="recall >= 0.5")]),
     "Demonstration": lambda seed: lab.optimism(lab.Gaussians(), LEARNER, n=20, draws=9, seed=seed),

@@ -23,7 +23,7 @@ from heldout.predictions.table import Predictions
 from heldout.result import keeps_backend
 from heldout.results.evaluation_builder import counted_notes
 from heldout.thresholds.classes import CostOfDecision, cost_of_decision
-from heldout.thresholds.decision import Decision
+from heldout.thresholds.decision import Decision, ThresholdDecision
 from heldout.thresholds.decision_warnings import GET_ROWS
 from heldout.thresholds.selection import choose, choose_rows
 
@@ -54,7 +54,7 @@ def choose_threshold(
     seed: int = 0,
     replicates: int = 999,
     **large: Unpack[EngineArguments],
-) -> Decision | CostOfDecision:
+) -> Decision:
     """Choose the threshold from which a case is called positive, and say how sure that is.
 
     Of more than two classes, `positive` is told from all the others together; without it, with `costs` and a
@@ -119,7 +119,7 @@ def choose_threshold(
 
     Returns
     -------
-    Decision or CostOfDecision
+    Decision
         The threshold with what holds there and what it could have been; of several classes with costs, what deciding by
         them costs.
 
@@ -244,7 +244,7 @@ def _choose_from_counts(
     return _told(decision, source, counted_notes(counted))
 
 
-Told = TypeVar("Told", Decision, CostOfDecision)
+Told = TypeVar("Told", ThresholdDecision, CostOfDecision)
 
 
 def _told(decision: Told, source: Source, notes: Sequence[str]) -> Told:

@@ -29,18 +29,18 @@ from heldout.show.blocks import (
 )
 from heldout.show.chart import Chart
 from heldout.show.numbers import UNDEFINED, count, limits, number, percent
-from heldout.thresholds.decision import Decision, knowing_of_the_choice
+from heldout.thresholds.decision import ThresholdDecision, knowing_of_the_choice
 from heldout.thresholds.decision_warnings import titled
 
 SHOWN = ("recall", "specificity", "precision", "negative_predictive_value", "f1", "accuracy", "matthews")
 
 
-def render_decision(decision: Decision, form: Form) -> list[Block]:
+def render_decision(decision: ThresholdDecision, form: Form) -> list[Block]:
     """The answer on a screen or as a page."""
     return decision_page(decision) if form == "page" else decision_blocks(decision)
 
 
-def decision_blocks(decision: Decision) -> list[Block]:
+def decision_blocks(decision: ThresholdDecision) -> list[Block]:
     """The answer, from top to bottom."""
     blocks: list[Block] = [
         Title(_answer(decision), _cases(decision)),
@@ -56,13 +56,13 @@ def decision_blocks(decision: Decision) -> list[Block]:
     return blocks
 
 
-def _answer(decision: Decision) -> str:
+def _answer(decision: ThresholdDecision) -> str:
     if math.isinf(decision.threshold):
         return f'Never predict "{decision.positive}"'
     return f'Answer "{decision.positive}" when score >= {decision.threshold:.6g}'
 
 
-def _cases(decision: Decision) -> str:
+def _cases(decision: ThresholdDecision) -> str:
     confusion = decision.confusion
     share = float(confusion.truth_totals[1] / confusion.n)
     parts = [f"{count(confusion.n_cases)} cases"]
@@ -77,7 +77,7 @@ def _cases(decision: Decision) -> str:
     return " · ".join(parts)
 
 
-def _verdict(decision: Decision) -> str:
+def _verdict(decision: ThresholdDecision) -> str:
     chosen = decision.criterion
     title = titled(chosen)
     where = "on these cases" if decision.prevalence is None else f"where {percent(decision.prevalence)} are positive"
@@ -105,7 +105,7 @@ def _figure(estimate: Estimate) -> str:
     return f"{value} [{limits(estimate.low, estimate.high, estimate.style, estimate.digits)}]"
 
 
-def _measures(decision: Decision) -> Table:
+def _measures(decision: ThresholdDecision) -> Table:
     columns = (Column("measure"), Column("value", "right"), Column(f"{100 * decision.level:g} % interval"), Column(""))
     interval = decision.interval
     rows: list[tuple[Cell, ...]] = [
@@ -137,7 +137,7 @@ def _line(e: Estimate, floor: float) -> tuple[Cell, ...]:
     )
 
 
-def _matrix(decision: Decision) -> Table:
+def _matrix(decision: ThresholdDecision) -> Table:
     matrix = decision.confusion.matrix[::-1, ::-1]
     totals = np.maximum(matrix.sum(axis=1), 1e-300)
     names = [str(label) for label in (decision.positive, decision.negative)]
@@ -148,7 +148,7 @@ def _matrix(decision: Decision) -> Table:
     return Table(columns, rows)
 
 
-def _alternatives(decision: Decision) -> Table:
+def _alternatives(decision: ThresholdDecision) -> Table:
     chosen = decision.criterion
     title = titled(chosen).removeprefix("the ")
     columns = [
@@ -172,7 +172,7 @@ def _alternatives(decision: Decision) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
-def draw_alternatives(decision: Decision) -> Chart:
+def draw_alternatives(decision: ThresholdDecision) -> Chart:
     """What was optimised at the chosen threshold, on cases that had no part in the choice, and at other thresholds."""
     held = [(f"chosen: {_threshold(decision.threshold)}", decision.criterion)]
     held += [] if decision.honest is None else [("chosen on other cases", decision.honest.estimate)]
@@ -183,7 +183,7 @@ def draw_alternatives(decision: Decision) -> Chart:
     return forest_chart(marks, f"{title[:1].upper()}{title[1:]} at each threshold", title, detail=level)
 
 
-def draw_matrix(decision: Decision) -> Chart:
+def draw_matrix(decision: ThresholdDecision) -> Chart:
     """The confusion matrix at the chosen threshold."""
     return draw_confusion(decision.confusion, first=1)
 
@@ -201,7 +201,7 @@ GIVEN = (
 )
 
 
-def decision_page(decision: Decision) -> list[Block]:
+def decision_page(decision: ThresholdDecision) -> list[Block]:
     """What the screen says, and all measures at the threshold."""
     floor = track_floor(decision.estimates)
     rows: list[tuple[Cell, ...]] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -20,9 +21,9 @@ from heldout.intervals.score_limits import mean_cost_limits
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
 from heldout.predictions.score_columns import sum_tolerance
-from heldout.result import Result
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
 from heldout.show.numbers import count, limits, plain
+from heldout.thresholds.decision import Decision
 
 # Numbers in one block of rows.
 BLOCK = 1 << 20
@@ -102,7 +103,7 @@ def _check(part: Floats, totals: Floats, start: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class CostOfDecision(Result):
+class CostOfDecision(Decision):
     """What the cases cost when the class of least expected cost is answered, and when the likeliest one is.
 
     `expected` are what the probabilities promise, `realised` what the truth made of it, each for the two ways of
@@ -119,6 +120,14 @@ class CostOfDecision(Result):
     changed: float
     columns: str = ""
     notes: tuple[str, ...] = ()
+
+    # Several classes have no threshold.
+    threshold = math.nan
+
+    @property
+    def confusion(self) -> Confusion:
+        """The counts when the class of least expected cost is predicted."""
+        return self.confusions[0]
 
     @property
     def n(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import ClassVar
 
 from heldout.evidence import Confusion, Label
 from heldout.intervals.estimate import Estimate
-from heldout.result import RenderedResult
+from heldout.result import RenderedResult, Result
 from heldout.thresholds.figures import Figures
 from heldout.thresholds.objective import resolve_quantity
 
@@ -47,8 +48,28 @@ class Honest:
         return len(self.thresholds)
 
 
+class Decision(Result):
+    """What `choose_threshold` returns: how cases are called, and what holds then.
+
+    Of two classes it is a chosen threshold (`ThresholdDecision`). Of several with a cost for each error there is no
+    threshold, which is nan, and the class of least expected cost is predicted (`CostOfDecision`).
+    """
+
+    threshold: float
+    columns: str
+    notes: tuple[str, ...]
+
+    def __float__(self) -> float:
+        return self.threshold
+
+    @property
+    @abstractmethod
+    def confusion(self) -> Confusion:
+        """The counts when these cases are called so."""
+
+
 @dataclass(frozen=True, eq=False)
-class Decision(RenderedResult):
+class ThresholdDecision(Decision, RenderedResult):
     """A chosen threshold: a case is called positive when its score is at least `threshold`.
 
     Every threshold above `above` and up to `threshold` calls the same of these cases positive for certain. `criterion`
@@ -130,9 +151,6 @@ class Decision(RenderedResult):
         gap = self.criterion.value - self.corrected
         return -gap if self.lower else gap
 
-    def __float__(self) -> float:
-        return self.threshold
-
     def __getitem__(self, name: str) -> Estimate:
         """Any measure at the chosen threshold, of the positive class where a class is needed."""
         estimate = self.figures.of_quantity(resolve_quantity(name, self.figures.classes, self.figures.costs))
@@ -193,7 +211,7 @@ def _honest_facts(honest: Honest | None) -> Mapping[str, object] | None:
     }
 
 
-def knowing_of_the_choice(estimate: Estimate, decision: Decision) -> Estimate:
+def knowing_of_the_choice(estimate: Estimate, decision: ThresholdDecision) -> Estimate:
     """An estimate with the interval of what was optimised, where it is that; a total cost is so many times the mean."""
     chosen = decision.criterion
     if (estimate.measure, estimate.class_, estimate.average) == (chosen.measure, chosen.class_, chosen.average):

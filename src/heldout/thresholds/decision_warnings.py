@@ -10,7 +10,7 @@ from heldout.evidence.ranking import Ranking
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.show.numbers import number, percent
-from heldout.thresholds.decision import Decision
+from heldout.thresholds.decision import ThresholdDecision
 from heldout.thresholds.objective import CORNER
 from heldout.thresholds.selection_rule import SelectionRule
 from heldout.thresholds.uncertainty import Resampled
@@ -22,7 +22,9 @@ FEW_ERRORS = 5
 GET_ROWS = "read the files with engine='memory' (--engine memory), or collect the frame"
 
 
-def warnings_of(decision: Decision, rule: SelectionRule, drawn: Resampled, *, counted: bool = False) -> tuple[str, ...]:
+def warnings_of(
+    decision: ThresholdDecision, rule: SelectionRule, drawn: Resampled, *, counted: bool = False
+) -> tuple[str, ...]:
     """Sentences that must stand with the decision; `counted` says that there are no rows to judge it on."""
     warnings = [_optimism(decision, counted=counted)]
     for requirement, estimate in zip(rule.requirements, decision.required, strict=True):
@@ -69,7 +71,7 @@ def bins_note(ranking: Ranking) -> tuple[str, ...]:
     return (f"{counted} The counts at their edges are exact, and only edges were tried.",)
 
 
-def _optimism(decision: Decision, *, counted: bool) -> str:
+def _optimism(decision: ThresholdDecision, *, counted: bool) -> str:
     start = "The threshold was chosen on these cases, so the figures at it are optimistic"
     if decision.honest is not None:
         return f"{start}; the figures judged by cross-fitting ({decision.honest.folds} folds) are not."
@@ -82,7 +84,7 @@ def _optimism(decision: Decision, *, counted: bool) -> str:
     return f"{start}. Judge it on other cases, or ask for the honest figure (honest=True, --honest)."
 
 
-def _few(decision: Decision) -> list[str]:
+def _few(decision: ThresholdDecision) -> list[str]:
     cases = dict(zip(_cells(decision), decision.confusion.cases.tolist(), strict=True))
     missed, alarms = cases.get((1, 0), 0), cases.get((0, 1), 0)
     if math.isinf(decision.threshold) or math.isinf(decision.above):
@@ -97,7 +99,7 @@ def _few(decision: Decision) -> list[str]:
     return [f"There are only {' and '.join(rare)} at this threshold: its interval may be too narrow."]
 
 
-def _cells(decision: Decision) -> list[tuple[int, int]]:
+def _cells(decision: ThresholdDecision) -> list[tuple[int, int]]:
     confusion = decision.confusion
     return list(zip(confusion.truth.tolist(), confusion.predicted.tolist(), strict=True))
 

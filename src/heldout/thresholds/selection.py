@@ -24,7 +24,7 @@ from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import share_limits
 from heldout.intervals.estimate import Estimate
 from heldout.predictions.case_values import check_weight
-from heldout.thresholds.decision import Alternative, Decision, Honest
+from heldout.thresholds.decision import Alternative, Honest, ThresholdDecision
 from heldout.thresholds.decision_warnings import bins_note, warnings_of
 from heldout.thresholds.figures import Figures, make_threshold_estimate, stretch_interval
 from heldout.thresholds.objective import Classes, probability_threshold, read_objective
@@ -56,7 +56,7 @@ class ThresholdOptions:
     replicates: int
 
 
-def choose(ranking: Ranking, by: str | None = None, **options: Any) -> Decision:
+def choose(ranking: Ranking, by: str | None = None, **options: Any) -> ThresholdDecision:
     """Choose the threshold from which a case is called positive (score >= threshold).
 
     `by` is "cost" (least expected cost under `costs`), "iso" (the same, as a line in the ROC plane), "youden",
@@ -85,7 +85,7 @@ def choose_rows(
     folds: int = 10,
     seed: int = 0,
     **options: Any,
-) -> Decision:
+) -> ThresholdDecision:
     """Choose a threshold from single cases; with `honest`, also judge the choice on cases that had no part in it.
 
     The honest figures come from cross-fitting: the threshold is chosen on all folds but one and applied to that one,
@@ -230,7 +230,7 @@ def _decide(
     rows: Ranking | None = None,
     *,
     counted: bool = False,
-) -> Decision:
+) -> ThresholdDecision:
     rule = settings.rule
     points = Points.of(ranking)
     value, index = rule.choose(points)
@@ -243,7 +243,7 @@ def _decide(
         settings.level, settings.seed, settings.replicates,
     )  # fmt: skip
     threshold = float(points.thresholds[index])
-    decision = Decision(
+    decision = ThresholdDecision(
         threshold=threshold,
         above=_find_above(ranking, index),
         by=settings.by,
