@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,7 @@ HOW = (
     "cores (--jobs, jobs=); a bar shows how far it is. The examples below were run with few draws; the usual number "
     "takes seconds."
 )
+HARD_SPACE = "\N{NO-BREAK SPACE}"
 # Smaller than usual, so that the page is written in a moment, but with draws enough to show what is claimed.
 EXAMPLES: dict[str, dict[str, str]] = {
     "coverage": {"n": "20,100", "p": "0.05"},
@@ -63,14 +65,22 @@ def section(experiment: Experiment) -> list[Block]:
         Prose(f"{experiment.claim} ({experiment.source})", "The notes"),
         Prose(experiment.see, "What one sees"),
         Verbatim(f"$ heldout lab {shlex.join([experiment.name, *words])}\n\n{printed}"),
-        Prose(", ".join(_write_option(experiment, name) for name in experiment.flags), "Options"),
+        Prose("Options, with their usual values:"),
+        Verbatim(_write_options(experiment)),
     ]
+
+
+def _write_options(experiment: Experiment) -> str:
+    """Every option with its usual value, which stay on one line."""
+    options = [_write_option(experiment, name).replace(" ", HARD_SPACE) for name in experiment.flags]
+    lines = textwrap.wrap(" ".join(options), 100, break_on_hyphens=False, break_long_words=False)
+    return "\n".join(lines).replace(HARD_SPACE, " ")
 
 
 def _write_option(experiment: Experiment, name: str) -> str:
     value = experiment.parameters[name].default
     usual = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return spell_flag(name) if value is None else f"{spell_flag(name)} {usual}"
+    return spell_flag(name) if value is None else f"{spell_flag(name)} {shlex.quote(usual)}"
 
 
 def page() -> str:

@@ -44,6 +44,7 @@ COMMANDS: tuple[tuple[str, int, str], ...] = (
     (f"bias-variance {LEARNING}", 0, "variance"),
     (f"card {LEARNING} --plan 3-fold --no-timing", 0, "naive-bayes"),
     ("plan recall --value 0.8 --prevalence 0.1 --width 0.1", 0, "cases"),
+    ("lab coverage --n 20 -o coverage.svg", 0, "Verdict"),
     ("count model_a.csv -o a.evidence", 0, "Wrote a.evidence"),
     ("merge a.evidence", 0, "Verdict"),
     ("measures recall", 0, "recall"),
@@ -56,7 +57,7 @@ COMMANDS: tuple[tuple[str, int, str], ...] = (
 )
 WRITTEN = (
     "report.html", "report.json", "roc.svg", "thresholds.html", "compare.html", "compare.svg", "gate.xml", "gate.md",
-    "validate.html", "curve.svg", "a.evidence",
+    "validate.html", "curve.svg", "coverage.svg", "a.evidence",
 )  # fmt: skip
 
 

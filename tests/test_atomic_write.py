@@ -257,6 +257,7 @@ COMMANDS = {
     "measures": ["measures", "--markdown", "a.md"],
     "explain": ["explain", "--markdown", "a.md"],
     "plan": ["plan", "recall", "--value", "0.9", "--prevalence", "0.2", "--width", "0.1", "--json", "a.json"],
+    "lab": ["lab", "coverage", "--n", "20", "--json", "a.json"],
     "count": ["count", "rows.csv", "-o", "a.evidence"],
     "merge": ["merge", "counted.evidence", "--json", "a.json"],
     "card": ["card", "rows.csv", "--target", "truth", "--learner", "majority", "--json", "a.json"],

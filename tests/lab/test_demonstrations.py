@@ -105,20 +105,25 @@ def test_coverage_is_the_sum_of_binomial_chances():
     n, p = 23, 0.17
     low, high = wilson(np.arange(n + 1), n, 0.9)
     expected = sum(binom.pmf(k, n, p) for k in range(n + 1) if low[k] <= p <= high[k])
-    assert lab.coverage(n, p, level=0.9)["wilson"].value == pytest.approx(expected)
+    found = lab.coverage(n, p, level=0.9)
+    assert found["wilson"].value == pytest.approx(expected)
+    width = sum(binom.pmf(k, n, p) * (high[k] - low[k]) for k in range(n + 1))
+    assert found.figure("wilson", measure="mean width").value == pytest.approx(width)
 
 
 def test_clopper_pearson_never_covers_less_than_it_says():
     found = lab.coverage([5, 20, 61], np.linspace(0.01, 0.99, 25).tolist(), "clopper_pearson")
-    assert len(found.figures) == 75
-    assert min(figure.value for figure in found.figures) >= 0.95
+    held = [figure.value for figure in found.figures if figure.measure == "coverage"]
+    assert len(held) == 75
+    assert min(held) >= 0.95
     assert "every method here keeps it" in str(found)
     assert "draws" not in found.parameters
 
 
 def test_coverage_of_other_measures_is_that_of_the_intervals_that_evaluate_gives():
     found = lab.coverage(60, 0.2, measure="f1", prevalence=0.3, draws=200)
-    (figure,) = found.figures
+    figure, width = found.figures
+    assert 0 < width.low < width.high < 1
     assert figure.series == "F1, default"
     assert 0.88 < figure.value <= 1
     # An interval that holds everything would do as well, one by the wrong method would not.

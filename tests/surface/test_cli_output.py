@@ -49,6 +49,7 @@ WRITING = {
     "compare": [DIABETES, DIABETES, "--id", "row"],
     "check": [DIABETES, "--require", "accuracy >= 0.7"],
     "plan": ["accuracy", "--value", "0.9", "--width", "0.1"],
+    "lab": ["coverage", "--n", "20"],
 }
 
 

@@ -21,7 +21,7 @@ from heldout.comparisons.mcnemar import mcnemar
 from heldout.comparisons.unpaired import two_shares
 from heldout.errors import OptionError
 from heldout.intervals.proportion import METHODS
-from heldout.lab.demonstration import Figure, Observed, make_share, pick_series
+from heldout.lab.demonstration import Figure, Observed, make_mean, make_share, pick_series
 from heldout.lab.experiment import experiment, simulate
 from heldout.lab.worlds import Gaussians
 from heldout.measures.catalogue import find
@@ -74,17 +74,18 @@ def coverage(
     exact = measure in SHARES
     if exact:
         names = [_resolve_method(name) for name in methods or USUAL_METHODS]
-        figures = tuple(
+        pairs = [
             _compute_coverage(name, size, share, level, several=len(shares) > 1)
             for name, share, size in itertools.product(dict.fromkeys(names), shares, sizes)
-        )
+        ]
     else:
-        figures = _simulate_coverage(
+        pairs = _simulate_coverage(
             sizes, shares, tuple(methods or (None,)), measure, prevalence, level,
             draws=draws, seed=seed, jobs=jobs, progress=progress,
         )  # fmt: skip
+    held, widths = ([pair[part] for pair in pairs] for part in (0, 1))
     unused = ("prevalence", "draws", "seed") if exact else ()
-    return Observed(figures, _say_coverage(figures, level), (("asked for", level),), unused=unused)
+    return Observed((*held, *widths), _say_coverage(held, level), (("asked for", level),), unused=unused)
 
 
 def _say_coverage(figures: Sequence[Figure], level: float) -> str:
@@ -114,15 +115,21 @@ def _resolve_method(name: Any) -> str:
     return key
 
 
-def _compute_coverage(name: str, n: int, p: float, level: float, *, several: bool) -> Figure:
+def _compute_coverage(name: str, n: int, p: float, level: float, *, several: bool) -> tuple[Figure, Figure]:
+    """How often the interval holds p, and how wide it is on average."""
     from scipy.stats import binom
 
     counts = np.arange(n + 1)
     low, high = METHODS[name](counts, n, level)
     # A limit that equals p but for rounding holds it.
     holds = (low <= p + 1e-12) & (high >= p - 1e-12)
-    value = float(np.clip(binom.pmf(counts[holds], n, p).sum(), 0, 1))
-    return Figure(f"{name}, p = {p:g}" if several else name, value, value, value, float(n), n=n)
+    chance = binom.pmf(counts, n, p)
+    series = f"{name}, p = {p:g}" if several else name
+    held, width = float(np.clip(chance[holds].sum(), 0, 1)), float(chance @ (high - low))
+    return (
+        Figure(series, held, held, held, float(n), n=n, measure="coverage"),
+        Figure(series, width, width, width, float(n), n=n, measure="mean width"),
+    )
 
 
 def _simulate_coverage(
@@ -133,8 +140,8 @@ def _simulate_coverage(
     prevalence: float,
     level: float,
     **running: Any,
-) -> tuple[Figure, ...]:
-    figures = []
+) -> list[tuple[Figure, Figure]]:
+    pairs = []
     # The name of a default method comes with its first interval.
     names: dict[str | None, str] = {name: name for name in methods if name is not None}
     for p, method, size in itertools.product(shares, methods, sizes):
@@ -146,8 +153,10 @@ def _simulate_coverage(
         defined = np.isfinite(limits).all(axis=1)
         holds = (limits[defined, 0] <= truth + 1e-12) & (limits[defined, 1] >= truth - 1e-12)
         series = f"{names[method]}, p = {p:g}" if len(shares) > 1 else names[method]
-        figures.append(make_share(series, holds, at=float(size), n=size))
-    return tuple(figures)
+        held = make_share(series, holds, at=float(size), n=size, measure="coverage")
+        width = make_mean(series, limits[:, 1] - limits[:, 0], at=float(size), n=size, measure="mean width")
+        pairs.append((held, width))
+    return pairs
 
 
 def _draw_intervals(

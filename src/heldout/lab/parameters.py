@@ -148,22 +148,22 @@ PARAMETERS: dict[str, Parameter] = {
         check_world,
     ),
     "learner": Parameter(
-        "estimator, str or sequence of these", "LEARNER",
+        "estimator, str or sequence of these", "LEARNER,…",
         "What is fitted, by a short name such as tree, knn:5, naive-bayes or lda.", list_all, _words,
     ),
     "n": Parameter(
-        "int or sequence of int", "N,N,…", "Numbers of cases, separated by commas.", whole_numbers(2), _several(int)
+        "int or sequence of int", "N,N,…", "Numbers of cases.", whole_numbers(2), _several(int)
     ),
     "trained_on": Parameter("int", "N", "How many cases the model is trained on.", whole(4), _one(int)),
     "p": Parameter(
-        "float or sequence of float", "P,P,…", "True error rates, separated by commas.",
+        "float or sequence of float", "P,P,…", "True error rates.",
         lambda name, value: tuple(
             check_share(name, one, "write 20 % as 0.2.", ends=True) for one in list_all(name, value)
         ),
         _several(float),
     ),
     "prevalence": Parameter(
-        "float or sequence of float", "P,P,…", "Shares of the positive class, separated by commas.",
+        "float or sequence of float", "P,P,…", "Shares of the positive class.",
         check_shares, _several(float),
     ),
     "separation": Parameter(
@@ -172,20 +172,20 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "measure": Parameter("str", "MEASURE", "What is measured, such as f1, recall or roc_auc.", keep),
     "methods": Parameter(
-        "str or sequence of str, optional", "METHODS", "Interval methods or tests, separated by commas.",
+        "str or sequence of str, optional", "METHOD,…", "Interval methods or tests.",
         lambda name, value: None if value is None else list_all(name, value), _words, flag="method",
     ),
     "plans": Parameter(
-        "sequence of plans", "PLANS", "Plans of resampling, separated by commas.", list_all, _words, flag="plan"
+        "sequence of plans", "PLAN,…", "Plans of resampling.", list_all, _words, flag="plan"
     ),
     "folds": Parameter("int", "K", "How many folds the cases are divided into.", whole(2), _one(int)),
     "models": Parameter(
-        "int or sequence of int", "K,K,…", "Numbers of models to choose the best from, separated by commas.",
+        "int or sequence of int", "K,K,…", "Numbers of models to choose the best from.",
         whole_numbers(1), _several(int),
     ),
     "ratio": Parameter(
         "float or sequence of float", "R,R,…",
-        "How many times a missed positive costs as much as a false alarm, separated by commas.",
+        "How many times a missed positive costs as much as a false alarm.",
         lambda name, value: tuple(check_number(name, one) for one in list_all(name, value)), _several(float),
     ),
     "value": Parameter(
