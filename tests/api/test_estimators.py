@@ -197,7 +197,8 @@ def test_parts_of_the_results_of_a_search_are_refused(change, said):
 
 
 def test_how_many_are_kept_is_a_number_above_zero():
-    for wrong in (0, -1, "x", 1.5):
+    given: tuple[Any, ...] = (0, -1, "x", 1.5)
+    for wrong in given:
         with pytest.raises(OptionError, match="top must be"):
             heldout.from_cv_results(SEARCH, top=wrong)
 

@@ -263,7 +263,7 @@ def test_a_function_for_other_data_is_no_hindrance_where_nobody_asks_for_it():
     heldout.metric(lambda_named(lambda y_true, y_pred: float(y_true[0]) - float(y_pred[0]), "of_numbers"))
     judged = heldout.evaluate(TRUTH, FIRST, positive="spam")
     assert judged["accuracy"].value == np.mean(TRUTH == FIRST)
-    row = next(row for row in judged.rows() if row["measure"] == "of_numbers")
+    row: dict[str, Any] = next(row for row in judged.rows() if row["measure"] == "of_numbers")
     assert math.isnan(row["value"])
     assert row["undefined"].startswith("the measure of_numbers failed: ValueError")
     assert compare(judged, heldout.evaluate(TRUTH, SECOND, positive="spam")).pairs
@@ -313,7 +313,7 @@ def test_two_functions_of_one_name_are_refused():
     with pytest.raises(OptionError, match="The measure 'mine' was declared anew after this one"):
         heldout.evaluate(TRUTH, FIRST, measures="accuracy").interval(first)
     with pytest.raises(OptionError, match="is asked for by its name") as refused:
-        heldout.evaluate(TRUTH, FIRST, measures="accuracy").interval(right)
+        heldout.evaluate(TRUTH, FIRST, measures="accuracy").interval(right)  # type: ignore[arg-type]
     assert "heldout.metric" in refused.value.hint
     assert heldout.evaluate(TRUTH, FIRST, measures=[second], replicates=50)["mine"].value == pytest.approx(
         np.mean(TRUTH != FIRST)

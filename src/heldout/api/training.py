@@ -21,7 +21,7 @@ IGNORED = -100
 def compute_metrics(
     prediction: Any,
     *,
-    labels: Sequence[Label] | Mapping[int, Label] | None = None,
+    labels: Sequence[Label] | Mapping[int, Label] | Mapping[str, Label] | None = None,
     positive: Label | None = None,
     measures: str | Iterable[str] | None = None,
 ) -> dict[str, float]:

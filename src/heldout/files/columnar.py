@@ -459,7 +459,8 @@ def _arrow_names(source: str | Path | io.BytesIO, *, is_stream: bool) -> list[st
     The schema is the first message, a flatbuffer: a table begins with the distance back to a list of where its fields
     are, counted from the table; a text, a list and another table are found by their distance from the field.
     """
-    with _reopened(source) if isinstance(source, io.BytesIO) else open(source, "rb") as file:  # noqa: PTH123
+    opened = io.BytesIO(source.getvalue()) if isinstance(source, io.BytesIO) else open(source, "rb")  # noqa: PTH123, SIM115
+    with opened as file:
         file.seek(0 if is_stream else len(END_OF_STREAM))
         mark, size = struct.unpack("<4si", file.read(8).ljust(8, b"\0"))
         data = file.read(size) if mark == STREAM_MAGIC and 0 < size <= LONGEST_SCHEMA else b""

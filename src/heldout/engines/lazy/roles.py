@@ -157,7 +157,8 @@ def _settle_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     steps = native.expr.walk() if hasattr(native, "expr") else ()
     if not any(type(step).__name__ == "Categorize" for step in steps):
         return frame
-    return nw.from_native(native.map_partitions(_keep_rows, meta=native._meta))  # noqa: SLF001 - as Dask asks for it
+    whole: nw.LazyFrame[Any] = nw.from_native(native.map_partitions(_keep_rows, meta=native._meta))  # noqa: SLF001
+    return whole
 
 
 def _keep_rows(rows: Any) -> Any:
