@@ -162,8 +162,8 @@ def test_compiled_passes_count_what_numpy_counts(kind, owned, monkeypatch):
     assert (found.n, found.clipped) == (expected.n, expected.clipped)
     assert np.array_equal(found.reliability.cases, expected.reliability.cases)
     for name in ("observed", "gap", "squares", "spread", "noise"):
-        pair = (getattr(side.reliability, name) for side in (found, expected))
-        np.testing.assert_allclose(*pair, rtol=1e-12, atol=1e-12 * len(score))
+        one, two = (getattr(side.reliability, name) for side in (found, expected))
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12 * len(score))
     for name, moments in expected.losses.items():
         np.testing.assert_allclose(found.losses[name].sums, moments.sums, rtol=1e-12, atol=1e-12 * len(score))
         np.testing.assert_allclose(found.losses[name].mean, moments.mean, rtol=1e-12)

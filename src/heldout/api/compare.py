@@ -191,7 +191,8 @@ def compare(
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth, predicted, score, threshold, id, fold, group, weight, positive, labels, costs, level, missing, seed,
-            only_scores(named), **large, opened=opened,
+            only_scores(named), opened=opened, engine=large["engine"], master=large["master"],
+            tolerance=large["tolerance"], passes=large["passes"],
         )  # fmt: skip
         by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
         contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)

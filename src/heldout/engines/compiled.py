@@ -115,7 +115,7 @@ def _calibrate(
     sums = np.zeros((2 * bins, 2))
     for row in range(len(scores)):
         score = scores[row]
-        place = min(np.int64(score * bins), bins - 1)
+        place = int(score * bins)
         # Multiplying rounds, so the edges have the last word.
         if place > 0 and score <= edges[place]:
             place -= 1

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +20,16 @@ from numpy.typing import NDArray
 from heldout.arguments import require
 from heldout.arrays import Flags, Floats, Integers
 from heldout.engines.bins import BinCounter, bins_of
-from heldout.evidence.bin_grid import Ladder, distinct
+from heldout.evidence.bin_grid import Ladder
 from heldout.evidence.score_bins import MOST, ScoreBins
+from heldout.threads import share_out
 
 # Rows of a block: what is found out of it on the way stays in the cache.
 BLOCK = 1 << 17
 # A counter of a bin holds 32 bits.
 FULL = (1 << 32) - 1
+# The marks of scores, many times as many as scores are kept.
+TABLE_BITS = 24
 # As many distinct scores as there are.
 UNLIMITED = 1 << 62
 # So many rows are worth a table of all bins; fewer are sorted.
@@ -54,27 +58,44 @@ class LadderCells:
     """
 
     def __init__(self, size: int) -> None:
-        # What is not written to takes no memory.
-        self.cells, self.carried = (np.zeros(2 * size, dtype=np.uint32) for _ in range(2))
-        self.small = np.zeros(2 * size, dtype=np.uint8)
+        self.size = size
         self._rows = 0
-        self._before = np.zeros(2 * size, dtype=np.int64)
+        self._before: Integers | None = None
+
+    @cached_property
+    def cells(self) -> NDArray[np.uint32]:
+        """The counters of NumPy."""
+        return np.zeros(2 * self.size, dtype=np.uint32)
+
+    @cached_property
+    def small(self) -> NDArray[np.uint8]:
+        """The counters of compiled passes."""
+        return np.zeros(2 * self.size, dtype=np.uint8)
+
+    @cached_property
+    def carried(self) -> NDArray[np.uint32]:
+        """How often each of these ran over; what is not written to takes no memory."""
+        return np.zeros(2 * self.size, dtype=np.uint32)
 
     def add(self, keys: Integers) -> None:
         """Count rows, each by twice the number of its bin and its class, in NumPy."""
         if self._rows + len(keys) > FULL:
-            self._before += self.cells
+            before = np.zeros(len(self.cells), dtype=np.int64) if self._before is None else self._before
+            self._before, self._rows = before + self.cells, 0
             self.cells[:] = 0
-            self._rows = 0
         self._rows += len(keys)
         np.add.at(self.cells, keys, np.uint32(1))
 
-    def add_to(self, total: Integers) -> None:
-        """Add everything that was counted to a total."""
-        for counted in (self._before, self.cells, self.small):
-            np.add(total, counted, out=total)
-        often = np.flatnonzero(self.carried)
-        total[often] += self.carried[often].astype(np.int64) << 8
+    def add_to(self, total: Integers, here: slice = slice(None)) -> None:
+        """Add what was counted here to a total."""
+        used = vars(self)
+        if "cells" in used:
+            total += self.cells[here]
+        if self._before is not None:
+            total += self._before[here]
+        if "small" in used:
+            total += self.small[here]
+            total += self.carried[here].astype(np.int64) << 8
 
 
 class ScoreLadder:
@@ -109,10 +130,9 @@ class ScoreLadder:
         scores = np.concatenate([_between(values) for values in first]) if first else np.zeros(0)
         if self.ladder is None or len(scores) < min(ENOUGH, self.most):
             return
-        met = distinct(scores)
-        self.crowded = len(met) > self.most
+        self.crowded = _count_at_least(scores) > self.most
         if not self.crowded:
-            self._own(met, np.ones(len(met)))
+            self._own(scores)
 
     @property
     def is_laid_out(self) -> bool:
@@ -204,19 +224,21 @@ class ScoreLadder:
         known = 0 if self.owners is None else int((self.owners[self._cells(low)] == low).sum())
         self.crowded = self.crowded or self._owned + len(low) - known > self.most
         if not self.crowded:
-            self._own(low, self._aside.counts.sum(axis=1))
+            self._own(low[np.argsort(self._aside.counts.sum(axis=1), kind="stable")])
 
-    def _own(self, scores: Floats, rows: NDArray[Any]) -> None:
-        """Let bins without an owner count these scores, the commonest of each bin; others may be counting meanwhile."""
-        owners = np.full(len(self), np.nan) if self.owners is None else self.owners
-        order = np.argsort(rows, kind="stable")
-        cells = self._cells(scores)[order]
-        free = np.isnan(owners[cells])
-        # Of several scores for one bin the last is written.
-        places, last = np.unique(cells[free][::-1], return_index=True)
-        owners[places] = scores[order][free][::-1][last]
-        self._owned += len(places)
-        self.owners = owners
+    def _own(self, scores: Floats) -> None:
+        """Let bins without an owner count one of these scores, the last of each bin; others may be counting now."""
+        chosen = np.full(len(self), np.nan)
+        for start in range(0, len(scores), BLOCK):
+            block = scores[start : start + BLOCK]
+            chosen[self._cells(block)] = block
+        if self.owners is None:
+            self.owners = chosen
+        else:
+            # Each is written once: who counts meanwhile must not meet two owners of one bin.
+            places = np.flatnonzero(np.isnan(self.owners) & ~np.isnan(chosen))
+            self.owners[places] = chosen[places]
+        self._owned = len(self) - int(np.count_nonzero(np.isnan(self.owners)))
 
     def __len__(self) -> int:
         return 0 if self.ladder is None else len(self.ladder)
@@ -235,12 +257,16 @@ class ScoreLadder:
         if self.ladder is None or not (self._every or len(self._aside)):
             return outside
         table = np.zeros(2 * len(self), dtype=np.int64)
-        for counters in self._every:
-            counters.add_to(table)
+        share_out(lambda start: self._add_to(table, start), range(0, len(table), BLOCK))
         inside = self._on_ladder(self.ladder, table.reshape(-1, 2)) if self.crowded else self._points(table)
         if len(outside):
             inside = inside + outside
         return replace(inside, least=self._least, greatest=self._greatest)
+
+    def _add_to(self, table: Integers, start: int) -> None:
+        """Add what all counters counted in a block of the table."""
+        for counters in self._every:
+            counters.add_to(table[start : start + BLOCK], slice(start, start + BLOCK))
 
     def _on_ladder(self, ladder: Ladder, table: Integers) -> ScoreBins:
         np.add.at(table, ladder.cells(self._aside.low), self._aside.counts)
@@ -255,6 +281,15 @@ class ScoreLadder:
         # Bins are in the order of their scores, and so are the owners.
         owned = ScoreBins.of_distinct(self.owners[kept], table.reshape(-1, 2)[kept], most=UNLIMITED)
         return replace(owned + self._aside, most=self.most)
+
+
+def _count_at_least(scores: Floats) -> int:
+    """How many distinct scores there are at least: their bits, stirred, mostly leave marks of their own in a table."""
+    marks = np.zeros(1 << TABLE_BITS, dtype=np.bool_)
+    for start in range(0, len(scores), BLOCK):
+        stirred = scores[start : start + BLOCK].view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        marks[stirred >> np.uint64(64 - TABLE_BITS)] = True
+    return int(np.count_nonzero(marks))
 
 
 def _between(values: NDArray[Any]) -> Floats:

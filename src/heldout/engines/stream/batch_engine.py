@@ -469,7 +469,7 @@ def _summed(counting: TwoClasses, counter: ScoreLadder, frames: Iterator[pl.Data
     """What all batches add up to, counted by all threads and added in the order of the batches."""
     first: list[pl.DataFrame] = []
     for frame in frames:
-        first.append(frame)
+        first.append(frame.rechunk())
         if sum(map(len, first)) > FIRST_ROWS * MOST:
             break
     counter.look([part.get_column(SCORE).to_numpy() for part in first])
