@@ -1,6 +1,6 @@
-"""Writes predictions to Parquet piece by piece: the class as text, what was predicted, and a score of some distribution.
+"""Writes predictions to Parquet piece by piece: the class as text, what was predicted, and scores of a distribution.
 
-Run as a program with a path, a number of rows, and one of SCORES: `python -m benchmarks.big_parquet PATH ROWS [SCORES]`.
+Run as a program with a path, a number of rows and one of SCORES: `python -m benchmarks.big_parquet PATH ROWS uniform`.
 """
 
 from __future__ import annotations
