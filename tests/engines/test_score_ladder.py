@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 import polars as pl
@@ -224,3 +227,35 @@ def test_a_file_is_counted_alike_without_numba(tmp_path):
         for how in ("hidden", "shown")
     ]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["confident", "beyond"])
+def test_parts_on_the_ladder_merge_in_any_order_and_none_goes_back_to_the_grid(kind):
+    score, truth = drawn(kind, 12_000, seed=7)
+    whole, made = ScoreLadder(300), []
+    whole.add(score, truth)
+    for rows in np.array_split(np.arange(12_000), 40):
+        counter = ScoreLadder(300)
+        # Of few rows each distinct score is kept; these are more.
+        counter.crowded = True
+        counter.add(score[rows], truth[rows])
+        made.append(counter.bins())
+    # Far fewer than all parts have of fine bins: those of the ladder are none of them.
+    made = [replace(bins, room=50) for bins in made]
+    forward, backward = reduce(add, made), reduce(add, made[::-1])
+    assert forward == backward
+    assert replace(forward, room=None) == whole.bins()
+    assert forward.refined == 0
+    assert kind == "beyond" or (forward.exponent < forward.base).sum() > 100
+
+
+def test_a_score_that_is_no_probability_in_a_late_batch_is_counted_with_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr("heldout.engines.stream.batch_engine.MOST", 300)
+    score, truth = drawn("logistic", 5000, seed=8)
+    score[4900] = 3.5
+    frame = pl.DataFrame({"truth": truth.astype(np.int8), "predicted": (score > 0.4).astype(np.int8), "score": score})
+    made, _ = streamed(parts(frame, tmp_path / "preds"), 500, passes=1)
+    (bins,) = made.scores.bins
+    assert (bins.n, bins.greatest, made.scores.probabilities) == (5000, 3.5, None)
+    assert made.confusion.n == 5000
+    assert not impossible(made)

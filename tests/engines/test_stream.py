@@ -339,12 +339,12 @@ def test_counts_that_cannot_be_of_one_table_are_refused(tmp_path):
 def test_a_file_that_is_shorter_when_two_classes_are_counted_is_refused(tmp_path, monkeypatch):
     batches = batches_of(parts(table(), tmp_path / "preds"), engine="stream")
     assert batches is not None
-    frames, readings = batches.frames, []
+    frames = batches.frames
 
+    # The number of rows is known from the footers before.
     def shrinking(*given, **options):
-        readings.append(1)
         for held in frames(*given, **options):
-            yield held.head(len(held) - (len(readings) > 1))
+            yield held.head(len(held) - 1)
 
     monkeypatch.setattr(batches, "frames", shrinking)
     with pytest.raises(ValuesError, match="preds changed while it was read: it had 600 rows and then 599"):

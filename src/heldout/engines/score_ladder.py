@@ -95,7 +95,9 @@ class LadderCells:
             total += self._before[here]
         if "small" in used:
             total += self.small[here]
-            total += self.carried[here].astype(np.int64) << 8
+            carried = self.carried[here]
+            often = np.flatnonzero(carried)
+            total[often] += carried[often].astype(np.int64) << 8
 
 
 class ScoreLadder:
@@ -127,12 +129,12 @@ class ScoreLadder:
 
     def look(self, first: Sequence[NDArray[Any]]) -> None:
         """Tell from the scores of the first rows whether there are too many to keep each of them, if they tell that."""
-        scores = np.concatenate([_between(values) for values in first]) if first else np.zeros(0)
-        if self.ladder is None or len(scores) < min(ENOUGH, self.most):
+        if self.ladder is None or sum(map(len, first)) < min(ENOUGH, self.most):
             return
-        self.crowded = _count_at_least(scores) > self.most
+        blocks = [_between(values[at : at + BLOCK]) for values in first for at in range(0, len(values), BLOCK)]
+        self.crowded = _count_at_least(blocks) > self.most
         if not self.crowded:
-            self._own(scores)
+            self._own(blocks)
 
     @property
     def is_laid_out(self) -> bool:
@@ -224,13 +226,12 @@ class ScoreLadder:
         known = 0 if self.owners is None else int((self.owners[self._cells(low)] == low).sum())
         self.crowded = self.crowded or self._owned + len(low) - known > self.most
         if not self.crowded:
-            self._own(low[np.argsort(self._aside.counts.sum(axis=1), kind="stable")])
+            self._own([low[np.argsort(self._aside.counts.sum(axis=1), kind="stable")]])
 
-    def _own(self, scores: Floats) -> None:
+    def _own(self, blocks: Sequence[Floats]) -> None:
         """Let bins without an owner count one of these scores, the last of each bin; others may be counting now."""
         chosen = np.full(len(self), np.nan)
-        for start in range(0, len(scores), BLOCK):
-            block = scores[start : start + BLOCK]
+        for block in blocks:
             chosen[self._cells(block)] = block
         if self.owners is None:
             self.owners = chosen
@@ -283,15 +284,17 @@ class ScoreLadder:
         return replace(owned + self._aside, most=self.most)
 
 
-def _count_at_least(scores: Floats) -> int:
+def _count_at_least(blocks: Sequence[Floats]) -> int:
     """How many distinct scores there are at least: their bits, stirred, mostly leave marks of their own in a table."""
     marks = np.zeros(1 << TABLE_BITS, dtype=np.bool_)
-    for start in range(0, len(scores), BLOCK):
-        stirred = scores[start : start + BLOCK].view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for block in blocks:
+        stirred = block.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         marks[stirred >> np.uint64(64 - TABLE_BITS)] = True
     return int(np.count_nonzero(marks))
 
 
 def _between(values: NDArray[Any]) -> Floats:
     """The scores between 0 and 1."""
-    return values[(values >= 0) & (values <= 1)].astype(np.float64) + 0.0
+    within = (values >= 0) & (values <= 1)
+    # Adding 0 makes one score of -0.0 and 0.0.
+    return np.add(values if within.all() else values[within], 0.0, dtype=np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -309,8 +309,8 @@ def _check_confidences(batches: Batches, counted: Counted, source: Source) -> No
     named = class_of(columns["score"], counted.labels) is not None
     if named or counted.positive is None or float(scores.bins[0].low.min()) < 0.5 - ROUNDED:
         return
-    for frame in islice(batches.frames([columns["predicted"], columns["score"]]), 1):
-        rows = frame.head(FIRST).drop_nulls()
+    for frame in batches.first([columns["predicted"], columns["score"]], FIRST):
+        rows = frame.drop_nulls()
         called = rows.get_column(columns["predicted"]).cast(pl.String) == str(counted.positive)
         if Confidences.of(weights(rows.get_column(columns["score"])), called.to_numpy()) is not None:
             raise refuse_confidences(columns["score"])
@@ -325,7 +325,7 @@ def _quickly(
     try:
         with batches.trusting():
             columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
-            first = [frame.head(FIRST) for frame in islice(batches.frames(columns), 1)]
+            first = batches.first(columns, FIRST)
             scored_roles = with_scores(batches, roles, asked, _classes(first, roles))
             check_numbers(batches, scored_roles)
             pairs = pairs_met(first, scored_roles, present(batches, scored_roles))
