@@ -297,4 +297,5 @@ def _between(values: NDArray[Any]) -> Floats:
     """The scores between 0 and 1."""
     within = (values >= 0) & (values <= 1)
     # Adding 0 makes one score of -0.0 and 0.0.
-    return np.add(values if within.all() else values[within], 0.0, dtype=np.float64)
+    inside: Floats = np.add(values if within.all() else values[within], 0.0, dtype=np.float64)
+    return inside
