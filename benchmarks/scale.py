@@ -5,6 +5,10 @@ little as one can do with all columns; and by label, prediction and score, the s
 nothing can be said of a ranking (by every distinct score there would be as many groups as rows).
 
     python -m benchmarks.scale [--rows 1000000 10000000 100000000] [--rounds 5] [--folder FOLDER] [--spark] [--write]
+    python -m benchmarks.scale --scores uniform logistic … [--threads 1 2 4] [--rows 10000000]
+
+The second form races the report, with and without the extra "fast", against Polars' grouping with the score alone, for
+scores of several distributions and numbers of threads, and prints the worst of them beside the median.
 
 Every contender runs in a process of its own, which first does the task for a small file, so that imports are not
 counted, and then measures itself; rounds are interleaved. As a program with a contender and two files it is that
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -23,7 +28,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.big_parquet import write_big
+from benchmarks.big_parquet import SCORES, write_big
 from benchmarks.machine import machine
 from benchmarks.memory import peak_mib, peak_of_children_mib
 from benchmarks.timing import Race, Timing
@@ -39,6 +44,11 @@ def _heldout(path: Path) -> object:
     import heldout
 
     return str(heldout.evaluate(path, engine="stream"))
+
+
+def _heldout_plain(path: Path) -> object:
+    sys.modules["numba"] = None  # type: ignore[assignment]
+    return _heldout(path)
 
 
 def _spark(path: Path) -> object:
@@ -79,6 +89,7 @@ def _polars_bins(path: Path) -> object:
 
 CONTENDERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "heldout": ("heldout, file to report", _heldout),
+    "heldout-plain": ("heldout, the same without numba", _heldout_plain),
     "duckdb": ("DuckDB, read and group", _duckdb),
     "polars": ("Polars, read and group", _polars),
     "duckdb-bins": ("DuckDB, group with the score", _duckdb_bins),
@@ -87,10 +98,11 @@ CONTENDERS: dict[str, tuple[str, Callable[[Path], object]]] = {
 }
 
 
-def measured(contender: str, path: Path, small: Path) -> dict[str, float]:
+def measured(contender: str, path: Path, small: Path, threads: int | None = None) -> dict[str, float]:
     """Seconds and peak memory of one contender in a fresh process."""
     command = [sys.executable, "-m", "benchmarks.scale", contender, str(path), str(small)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    told = os.environ if threads is None else {**os.environ, "POLARS_MAX_THREADS": str(threads)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=told)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -118,6 +130,36 @@ def compared(rows: int, folder: Path, *, rounds: int, names: Sequence[str]) -> t
     return Race(f"report of {rows:,} predictions in Parquet", tuple(timings)), peaks
 
 
+# The report beside the least that says something of a ranking.
+BINNED = ("heldout", "heldout-plain", "polars-bins")
+
+
+def by_distribution(rows: int, folder: Path, kinds: Sequence[str], threads: Sequence[int], rounds: int) -> None:
+    """Print the seconds of each contender for each distribution of scores and number of threads, interleaved."""
+    small = folder / f"big-{SMALL}.parquet"
+    if not small.exists():
+        write_big(small, SMALL)
+    files = {kind: folder / f"big-{kind}-{rows}.parquet" for kind in kinds}
+    for kind, path in files.items():
+        if not path.exists():
+            write_big(path, rows, scores=kind)
+    for number in threads:
+        ratios: dict[str, list[float]] = {name: [] for name in BINNED[:-1]}
+        for kind, path in files.items():
+            found: dict[str, list[float]] = {name: [] for name in BINNED}
+            for turn in range(rounds):
+                start = turn % len(BINNED)
+                for name in (*BINNED[start:], *BINNED[:start]):
+                    found[name].append(measured(name, path, small, number)["seconds"])
+            taken = {name: statistics.median(seconds) for name, seconds in found.items()}
+            for name, own in ratios.items():
+                own.append(taken[name] / taken[BINNED[-1]])
+            shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in taken.items())
+            print(f"{rows:,} rows, {number} threads, {kind}: {shown}", flush=True)
+        for name, own in ratios.items():
+            print(f"  {name}: {statistics.median(own):.2f} times {BINNED[-1]} in the median, {max(own):.2f} at worst")
+
+
 def races(shrink: int) -> Iterator[tuple[str, Race]]:
     """The three sizes, each in a folder that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +178,16 @@ def _main() -> None:
     parser.add_argument("--folder", type=Path, help="where files are kept, or found if they are there")
     parser.add_argument("--spark", action="store_true", help="once on Spark, local[2], as well")
     parser.add_argument("--write", action="store_true", help="write the figures to benchmarks/results/scale.json")
+    parser.add_argument("--scores", nargs="+", choices=SCORES, help="race over these distributions of scores instead")
+    parser.add_argument("--threads", type=int, nargs="+", default=[2], help="numbers of threads of that race")
     asked = parser.parse_args()
+    if asked.scores:
+        with tempfile.TemporaryDirectory() as own:
+            folder = asked.folder or Path(own)
+            folder.mkdir(parents=True, exist_ok=True)
+            for rows in asked.rows:
+                by_distribution(rows, folder, asked.scores, asked.threads, asked.rounds)
+        return
     figures: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as own:
         folder = asked.folder or Path(own)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -18,6 +19,8 @@ Counted = TypeVar("Counted")
 
 # What the names of our threads begin with.
 WORKER = "heldout"
+# So many parts wait beside those that are worked on.
+AHEAD = 2
 
 _asked: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -64,6 +67,29 @@ def share_out(work: Callable[[Part], Counted], parts: Iterable[Part]) -> list[Co
     if threads < 2 or current_thread().name.startswith(WORKER):
         return [work(part) for part in listed]
     return list(_start_pool(threads).map(work, listed))
+
+
+def share_in_turn(work: Callable[[Part], Counted], parts: Iterable[Part]) -> Iterator[Counted]:
+    """The same of parts that come one after another, and are too many to be held: a few at a time are worked on.
+
+    >>> list(share_in_turn(sum, iter([[1, 2], [3]])))
+    [3, 3]
+    """
+    threads = count_threads()
+    if threads < 2:
+        yield from map(work, parts)
+        return
+    pool, waiting = _start_pool(threads), deque[Future[Counted]]()
+    try:
+        for part in parts:
+            waiting.append(pool.submit(work, part))
+            if len(waiting) > threads + AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 @cache

@@ -207,7 +207,7 @@ def test_the_grid_is_the_one_of_numpy(scores, exponent):
 def test_with_more_scores_than_bins_losses_are_still_exact_and_areas_certain(options):
     rng = np.random.default_rng(5)
     rows = table(600).with_columns(s=pl.Series(rng.random(600) ** 3))
-    (found, _), (wanted, _) = both(rows, truth="y", predicted="said", score="s", most=32, **options)
+    (found, _), (wanted, _) = both(rows, truth="y", predicted="said", score="s", most=32, tolerance=1e-6, **options)
     tallies = zip((found.scores, *found.fold_scores), (wanted.scores, *wanted.fold_scores), strict=True)
     for tally, exact in tallies:
         assert tally.bins[0].base > POINT

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heldout.engines.bins import BinCounter, bins_of
-from heldout.engines.refinement import SubBins, refine, standard_errors
+from heldout.engines.refinement import refine, standard_errors
 from heldout.errors import ValuesError
-from heldout.evidence.bin_grid import POINT
 from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.measures.certified import bounds
 
@@ -138,50 +137,25 @@ def test_standard_errors_are_those_of_the_intervals(kind):
     assert standard_errors(ranking) == pytest.approx(np.sqrt(variances), rel=5e-3)
 
 
-def by_key(refinement, scores, positive):
-    """A second reading as a database makes it: grouped by sub-bin."""
-    key = refinement.key(scores)
-    index, where = np.unique(key[key >= 0], return_inverse=True)
-    mine, own = scores[key >= 0], positive[key >= 0].astype(np.int64)
-    counts = np.bincount(where * 2 + own, minlength=2 * len(index)).reshape(-1, 2)
-    least, greatest = np.full(len(index), np.inf), np.full(len(index), -np.inf)
-    np.minimum.at(least, where, mine)
-    np.maximum.at(greatest, where, mine)
-    return SubBins(index, counts, least, greatest)
-
-
-@pytest.mark.parametrize("kind", ["clipped", "crowded", "both"])
-def test_a_second_reading_grouped_by_sub_bins_serves_as_well(kind):
-    scores, positive = crowded(kind, np.random.default_rng(4), 20_000)
-    first = bins_of(scores, positive, 2, most=300)
-    found = refine(first, 1e-6)
-    second = found.put(first, by_key(found, scores, positive))
-    assert max(widths(second)) < 1e-6
-    # Equal scores stand alone, so that ties are known to be ties.
-    if kind == "clipped":
-        assert second.exponent[np.searchsorted(second.low, 0.0)] == POINT
-        assert second.exponent[np.searchsorted(second.low, 1.0)] == POINT
-
-
 @settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.booleans()), min_size=1, max_size=30),
     st.integers(1, 6),
     st.sampled_from([2, 6, 40, None]),
 )
-def test_both_ways_of_reading_again_count_every_row_once_in_its_place(rows, most, room):
+def test_reading_again_counts_every_row_once_in_its_place(rows, most, room):
     scores, positive = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     first = bins_of(scores, positive, 2, most=most)
     found = refine(first, 0.0, room=room)
     again = found.recount()
     again.add(scores, positive)
-    for second in (again.put(first), found.put(first, by_key(found, scores + 0.0, positive))):
-        assert second.n == len(rows)
-        assert (np.diff(second.low) > 0).all()
-        assert (second.ends[:-1] <= second.low[1:]).all()
-        for low, end, counts in zip(second.low.tolist(), second.ends.tolist(), second.counts.tolist(), strict=True):
-            inside = (scores >= low) & (scores < end)
-            assert counts == [int((inside & ~positive).sum()), int((inside & positive).sum())]
+    second = again.put(first)
+    assert second.n == len(rows)
+    assert (np.diff(second.low) > 0).all()
+    assert (second.ends[:-1] <= second.low[1:]).all()
+    for low, end, counts in zip(second.low.tolist(), second.ends.tolist(), second.counts.tolist(), strict=True):
+        inside = (scores >= low) & (scores < end)
+        assert counts == [int((inside & ~positive).sum()), int((inside & positive).sum())]
 
 
 def test_groups_and_weights_are_read_again_too():
@@ -209,7 +183,6 @@ def test_data_that_changed_between_two_readings_are_refused():
 def test_nothing_is_read_again_where_nothing_is_in_doubt():
     exact = bins_of(np.array([0.1, 0.5]), np.array([0, 1]), 2)
     assert not len(refine(exact, 1e-6))
-    assert (refine(exact, 1e-6).key(np.array([0.1, 0.5])) == -1).all()
     again = refine(exact, 1e-6).recount()
     again.add(np.array([0.1, 0.5]), np.array([0, 1]))
     assert again.put(exact) is exact

@@ -98,6 +98,15 @@ def test_a_comparison_names_the_options_of_the_command_line(engine, run, request
         assert said in " ".join(err.split())
 
 
+def test_any_number_of_threads_tells_the_same(run, tmp_path, monkeypatch):
+    words = ("evaluate", str(parts(tmp_path, "parquet")), "--positive", "ja", "--json", "-")
+    expected = run(*words, "--threads", "1")
+    assert expected[0] == 0
+    assert run(*words, "--threads", "5") == expected
+    monkeypatch.setenv("POLARS_MAX_THREADS", "3")
+    assert run(*words) == expected
+
+
 def test_a_dask_cluster_is_named_by_its_address(dask_client, run, tmp_path):
     folder = str(parts(tmp_path, "parquet"))
     words = ("evaluate", folder, "--engine", "dask", "--master", dask_client.scheduler.address)
@@ -131,6 +140,7 @@ def test_spark_of_its_own_says_nothing_on_the_terminal_and_leaves_nothing_behind
         (("--engine", "spark", "--master", "tcp://127.0.0.1:8786"), "that is no Spark master"),
         (("--engine", "stream", "--tolerance", "-1"), "The tolerance is a width of areas, 0 or more."),
         (("--engine", "stream", "--passes", "0"), "passes"),
+        (("--threads", "0"), "The number of threads cannot be 0."),
     ],
 )
 def test_what_makes_no_sense_is_said_with_a_hint(words, said, run):
@@ -141,7 +151,7 @@ def test_what_makes_no_sense_is_said_with_a_hint(words, said, run):
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("option", ["--engine", "--master", "--tolerance", "--passes"])
+@pytest.mark.parametrize("option", ["--engine", "--master", "--tolerance", "--passes", "--threads"])
 def test_a_matrix_needs_no_engine(option, run):
     status, _, err = run("evaluate", "--matrix", "5 1; 2 4", option, "1")
     assert status == 2

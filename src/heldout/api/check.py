@@ -294,6 +294,8 @@ def check(
         How far areas may be off where scores are counted in bins.
     passes : int
         How often the scores may be read to get there.
+    threads : int, optional
+        How many threads count; as many as there are cores without.
     limits : dictionary, optional
         Other limits of rules, by code and name: {"H014": {"width": 0.1}}.
     ledger : path, optional

@@ -116,6 +116,8 @@ def choose_threshold(
         How far areas may be off where scores are counted in bins.
     passes : int
         How often the scores may be read to get there.
+    threads : int, optional
+        How many threads count; as many as there are cores without.
 
     Returns
     -------

@@ -164,6 +164,8 @@ def compare(
         How far areas may be off where scores are counted in bins.
     passes : int
         How often the scores may be read to get there.
+    threads : int, optional
+        How many threads count; as many as there are cores without.
 
     Returns
     -------
@@ -198,7 +200,8 @@ def compare(
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth if y is None else y, predicted, score, threshold, id, fold, group, weight, positive, labels, costs,
-            level, missing, seed, only_scores(named), **large, opened=opened, X=X,
+            level, missing, seed, only_scores(named), opened=opened, X=X, engine=large["engine"],
+            master=large["master"], tolerance=large["tolerance"], passes=large["passes"],
         )  # fmt: skip
         by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
         contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)

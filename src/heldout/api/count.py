@@ -62,6 +62,8 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
         How far areas may be off where scores are counted in bins.
     passes : int
         How often the scores may be read to get there.
+    threads : int, optional
+        How many threads count; as many as there are cores without.
 
     Returns
     -------

@@ -116,6 +116,8 @@ def evaluate(
         How far areas may be off where scores are counted in bins.
     passes : int
         How often the scores may be read to get there.
+    threads : int, optional
+        How many threads count; as many as there are cores without.
     prevalence : float, optional
         The share of the positive class where it will be used, if it differs from that of these cases.
     ledger : path, optional

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ForwardRef, ParamSpec, TypedDict, TypeVar
 
 from heldout.arguments import Label, Missing
 from heldout.synonyms import positional, refuse_too_many, translate
+from heldout.threads import use_threads
 
 # The parts of a command's help.
 INPUT, LARGE, INTERVALS, OUTPUT, RUNNING = "Input", "Large data", "Intervals", "Output", "Running"
@@ -275,6 +276,16 @@ class EngineArguments(TypedDict, total=False):
     passes: Annotated[
         "int", Option(3, "N", "How often the scores may be read to get there; 3 by default.", LARGE, kind=int)
     ]
+    threads: Annotated[
+        "int | None",
+        Option(
+            None,
+            "N",
+            "How many threads count; as many as there are cores, or as POLARS_MAX_THREADS says, without.",
+            LARGE,
+            kind=int,
+        ),
+    ]
 
 
 class ColumnArguments(TypedDict, total=False):
@@ -499,7 +510,7 @@ def options_of(arguments: type) -> dict[str, Option]:
     """The options of a group, by name, in the order in which a signature shows them.
 
     >>> list(options_of(EngineArguments))
-    ['engine', 'master', 'tolerance', 'passes']
+    ['engine', 'master', 'tolerance', 'passes', 'threads']
     """
     return {name: declared.__metadata__[0] for name, declared in arguments.__annotations__.items()}
 
@@ -508,7 +519,7 @@ def defaults_of(arguments: type) -> dict[str, Any]:
     """The usual value of every option of a group.
 
     >>> defaults_of(EngineArguments)
-    {'engine': None, 'master': None, 'tolerance': None, 'passes': 3}
+    {'engine': None, 'master': None, 'tolerance': None, 'passes': 3, 'threads': None}
     """
     return {name: option.default for name, option in options_of(arguments).items()}
 
@@ -528,7 +539,10 @@ def takes(arguments: type, *, after: str = "") -> Callable[[Callable[P, R]], Cal
         def call(*given: P.args, **options: P.kwargs) -> R:
             if len(given) > places:
                 refuse_too_many(function.__name__, shown.parameters, given)
-            return function(*given, **{**usual, **translate(function.__name__, shown.parameters, given, options)})
+            named = {**usual, **translate(function.__name__, shown.parameters, given, options)}
+            # Everything below asks how many threads there are; nobody passes it on.
+            with use_threads(named.pop("threads", None)):
+                return function(*given, **named)
 
         vars(call)["__signature__"] = shown
         # Types of options are looked up here, where they are declared, whatever the module of the function imports.

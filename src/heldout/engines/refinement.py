@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from heldout.arrays import Floats, Integers
 from heldout.engines.bins import BLOCK, FAR, LIMIT, BinCounter, bins_of
 from heldout.errors import ValuesError
-from heldout.evidence.bin_grid import HUGE, POINT, ends_of, index_of, scaled
+from heldout.evidence.bin_grid import ends_of, index_of
 from heldout.evidence.labels import join_keys
 from heldout.evidence.ranking import Ranking
 from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins, inside
@@ -30,9 +30,6 @@ OF_ERROR = 1 / 20
 LEAST_TOLERANCE = 1e-8
 # Standard errors are those of the cases in so many classes of scores, with about as many cases in each.
 CLASSES_OF_SCORES = 4096
-# A bin is split into 2**DEEPEST at most: with few rows that leaves every distinct score alone.
-DEEPEST = 40
-LEAST_EXPONENT = -1074
 # Bins whose doubts differ by less than this factor are one part; the faintest are one part whatever they leave.
 STEP = 16.0
 FAINT = STEP**-7
@@ -41,33 +38,15 @@ TABLE = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
-class SubBins:
-    """What a second reading counted: rows of each class by sub-bin, in any order, each sub-bin once.
-
-    `index` is what Refinement.key gives; `least` and `greatest` are the ends of the scores met in each.
-    """
-
-    index: Integers
-    counts: NDArray[np.int64]
-    least: Floats
-    greatest: Floats
-    weights: Floats | None = None
-    squares: Floats | None = None
-    groups: BinGroups | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class Refinement:
-    """The bins to look into: their lower edges and exponents, and the exponents of the sub-bins.
+    """The bins to look into: their lower edges and exponents.
 
-    Every bin is split into 2**depth sub-bins; sub-bin j of bin i has the index i · 2**depth + j. Where rows can be
-    counted one by one, the bins are taken in parts instead, those that leave most in doubt first, each part with its
-    own room for as many sub-bins as will be met.
+    They are taken in parts, those that leave most in doubt first, each part with its own room for as many finer bins as
+    will be met.
     """
 
     low: Floats
     exponent: NDArray[np.int16]
-    depth: int
     base: int
     k: int
     weighted: bool
@@ -76,11 +55,6 @@ class Refinement:
 
     def __len__(self) -> int:
         return len(self.low)
-
-    @property
-    def finer(self) -> NDArray[np.int16]:
-        """The exponent of the sub-bins of each bin."""
-        return (self.exponent - self.depth).astype(np.int16)
 
     @cached_property
     def ends(self) -> Floats:
@@ -138,29 +112,15 @@ class Refinement:
         bin_index = np.searchsorted(self.low, values, side="right") - 1
         return np.where((bin_index >= 0) & (values < self.ends[bin_index]), bin_index, -1)
 
-    def key(self, scores: ArrayLike) -> Integers:
-        """The index of each score's sub-bin, -1 where the score is in no bin that is looked into."""
-        values = np.asarray(scores, dtype=np.float64) + 0.0
-        keys = np.full(len(values), -1, dtype=np.int64)
-        if not len(self):
-            return keys
-        rows = np.flatnonzero((place := self._place(values)) >= 0)
-        place = place[rows]
-        finer = self.finer[place].astype(np.int64)
-        # Both are whole, so their difference is exact.
-        within = index_of(values[rows], finer) - index_of(self.low[place], finer)
-        keys[rows] = (place << self.depth) + within.astype(np.int64)
-        return keys
-
     def recount(self) -> Recount:
         """A counter for the second reading."""
         return Recount(self)
 
-    def put(self, bins: ScoreBins, *found: SubBins | ScoreBins) -> ScoreBins:
+    def put(self, bins: ScoreBins, *found: ScoreBins) -> ScoreBins:
         """The bins with those that were looked into replaced by what was found in them."""
         if not len(self):
             return bins
-        sub = _stacked([first if isinstance(first, ScoreBins) else self._as_bins(first, bins) for first in found])
+        sub = _stacked(list(found))
         parent = np.searchsorted(self.low, sub.low, side="right") - 1
         inner = (parent >= 0) & (sub.low < self.ends[parent])
         # A bin that the second reading had to count on a coarser grid stays as it was.
@@ -183,25 +143,6 @@ class Refinement:
             squares=both(bins.squares, sub.squares),
             groups=_groups(bins, sub, kept, chosen, order),
         ).settled()
-
-    def _as_bins(self, found: SubBins, bins: ScoreBins) -> ScoreBins:
-        place, inner = found.index >> self.depth, found.index & ((1 << self.depth) - 1)
-        finer = self.finer[place].astype(np.int64)
-        with np.errstate(over="ignore", under="ignore"):
-            low = np.maximum(scaled(index_of(self.low[place], finer) + inner, finer), -HUGE) + 0.0
-        alone = found.least == found.greatest
-        return ScoreBins(
-            np.where(alone, found.least + 0.0, low),
-            np.where(alone, POINT, finer).astype(np.int16),
-            found.counts,
-            bins.base,
-            bins.least,
-            bins.greatest,
-            found.weights,
-            found.squares,
-            found.groups,
-            bins.most,
-        )
 
     def _check(self, bins: ScoreBins, counts: NDArray[np.int64], parent: Integers, gone: Integers) -> None:
         """Refuse a second reading that counted other rows than the first."""
@@ -269,10 +210,8 @@ def refine(bins: ScoreBins, tolerance: float | None, *, place: int = 1, room: in
     chosen, doubt = _most_doubtful(*_widest(bins, tolerance, place), free // 2)
     low, exponent = bins.low[chosen], bins.exponent[chosen]
     rows = bins.counts[chosen].sum(axis=1)
-    deepest = min(DEEPEST, max(int(exponent.min()) - LEAST_EXPONENT, 0)) if len(chosen) else 0
-    depth = next((d for d in range(deepest, 0, -1) if np.minimum(rows, 2.0**d).sum() <= room), min(deepest, 1))
     part, rooms = _parts(doubt, int(rows.sum()), room)
-    return Refinement(low, exponent, depth, bins.base, bins.k, bins.weighted, part, rooms)
+    return Refinement(low, exponent, bins.base, bins.k, bins.weighted, part, rooms)
 
 
 def _widest(bins: ScoreBins, tolerance: float | None, place: int) -> tuple[Integers, Floats]:

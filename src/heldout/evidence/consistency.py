@@ -241,7 +241,7 @@ def _grid_faults(bins: ScoreBins) -> Iterator[str]:
         yield "a bin of scores does not lie on the grid"
     if not bins.counts.any(axis=1).all():
         yield "a bin of scores holds none"
-    fewer = bins.refined < int((bins.exponent < bins.base).sum())
+    fewer = bins.refined < bins.count_refined()
     if fewer or (bins.room is not None and bins.room < 0):
         yield "there are more refined bins of scores than it says"
     if bins.most < 1 or len(np.unique(floor_to(bins.low, bins.base))) > max(bins.most, 2):

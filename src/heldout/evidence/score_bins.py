@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
-from heldout.evidence.bin_grid import POINT, above, distinct, ends_of, exponent_for, floor_to
+from heldout.evidence.bin_grid import POINT, Ladder, above, distinct, ends_of, exponent_for, floor_to
 from heldout.evidence.labels import join_keys
 from heldout.evidence.ranking import COUNT_ALIKE, RankedGroups, Ranking, smallest
 
@@ -73,11 +73,12 @@ class ScoreBins:
     score low[i]. Bins lie on a grid of powers of two: low[i] is a whole multiple of 2**exponent[i]. `base` is the
     exponent of the grid where no bin was met: POINT as long as every distinct score has a bin of its own, otherwise the
     smallest for which at most `most` bins are met, so that the grid depends on the scores alone and not on their
-    order. Bins with a smaller exponent than `base` were refined; `refined` is how many of them the parts had that were
-    merged, and where these are more than `room` all go back to the grid: a number that only adds up is the same
-    whichever parts are merged first. `counts` are rows, one column for each class; with weights `weights` and `squares`
-    hold the sums of weights and of their squares in the same shape. `least` and `greatest` are the ends of the scores
-    that were met, inf and -inf where there are none.
+    order. Towards 0 and 1 bins may be finer, down to those of a fixed ladder (bin_grid). Bins that are finer still were
+    refined; `refined` is how many of them the parts had that were merged, and where these are more than `room` all go
+    back to the grid and its ladder: a number that only adds up is the same whichever parts are merged first. `counts`
+    are rows, one column for each class; with weights `weights` and `squares` hold the sums of weights and of their
+    squares in the same shape. `least` and `greatest` are the ends of the scores that were met, inf and -inf where there
+    are none.
 
     >>> seen = ScoreBins.of([0.9, 0.4, 0.4], [1, 1, 0], 2)
     >>> seen.low, seen.counts.tolist()
@@ -251,12 +252,25 @@ class ScoreBins:
             if len(cells) > self.most and (base := exponent_for(cells, self.most)) > self.base:
                 low, exponent = _lifted(self, base)
                 bins = _joined(replace(self, low=low, exponent=exponent, base=base))
-        refined = max(bins.refined, int((bins.exponent < bins.base).sum()))
+        refined = max(bins.refined, bins.count_refined())
         if refined > bins.most_refined and bins.base != POINT:
-            bins = _joined(
-                replace(bins, low=floor_to(bins.low, bins.base), exponent=np.full_like(bins.exponent, bins.base))
-            )
+            coarse = bins.coarsest
+            exponent = np.maximum(bins.exponent, coarse)
+            bins = _joined(replace(bins, low=floor_to(bins.low, exponent), exponent=exponent))
         return bins if bins.refined == refined else replace(bins, refined=refined)
+
+    @property
+    def coarsest(self) -> NDArray[np.int16]:
+        """The exponent that each bin has if it was not refined: that of the grid, or of the ladder towards 0 and 1."""
+        coarsest = np.full(len(self), self.base, dtype=np.int16)
+        finer = np.flatnonzero(self.exponent < self.base)
+        if len(finer) and (ladder := Ladder.of(self.most)) is not None:
+            coarsest[finer] = np.minimum(ladder.widest(self.low[finer]), self.base)
+        return coarsest
+
+    def count_refined(self) -> int:
+        """How many bins are finer than they have to be."""
+        return int((self.exponent < self.coarsest).sum())
 
     @property
     def most_refined(self) -> int:

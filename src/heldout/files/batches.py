@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -115,6 +115,10 @@ class Batches(ABC):
                 frames, size = [], 0
         if size:
             yield frames[0] if len(frames) == 1 else pl.concat(frames)
+
+    def first(self, columns: Sequence[str], rows: int) -> list[pl.DataFrame]:
+        """The first rows, so many if there are as many."""
+        return [frame.head(rows) for frame in islice(self.frames(columns), 1)]
 
     def _watched(self, pieces: Iterator[T], size: Callable[[T], int]) -> Iterator[T]:
         """The same pieces; whoever watches is told how far they are."""

@@ -235,7 +235,21 @@ class ColumnarBatches(Batches):
                 return footer
         return None
 
-    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+    def first(self, columns: Sequence[str], rows: int) -> list[pl.DataFrame]:
+        """The first rows, so many if there are as many; nothing is read ahead."""
+        import polars as pl
+
+        frames: list[pl.DataFrame] = []
+        missing = rows
+        for frame in self._read(wanted_names(self.names, columns, self.name), (), rows):
+            frames.append(frame.head(missing))
+            missing -= len(frames[-1])
+            if not missing:
+                break
+        return [pl.concat(frames)] if frames else []
+
+    def _read(self, columns: list[str], made: Sequence[pl.Expr], most: int | None = None) -> Iterator[pl.DataFrame]:
+        """The rows in their order; with `most`, no more than so many of files that are alike."""
         import polars as pl
 
         kinds = self.kinds(columns)
@@ -263,7 +277,7 @@ class ColumnarBatches(Batches):
                 .select(base)
                 .with_columns(chosen)
             )
-            lazy = lazy.select(columns)
+            lazy = lazy.select(columns) if most is None else lazy.select(columns).head(most)
             yield from self._pieces(lazy.select(made) if made else lazy, indices)
 
     def _pieces(self, lazy: pl.LazyFrame, indices: list[int]) -> Iterator[pl.DataFrame]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from heldout.engines.bins import BinCounter
+from heldout.engines.compiled import is_worth_it
 from heldout.engines.memory import MOST_PAIRED, most_bins, refuse_copies, refuse_repeated
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.refinement import Recount, refine
+from heldout.engines.score_ladder import ScoreLadder
 from heldout.engines.stream.batch_columns import (
     StreamRoles,
     ValueFaults,
@@ -27,7 +29,7 @@ from heldout.engines.stream.batch_columns import (
     with_scores,
 )
 from heldout.engines.stream.rows import LabelledScores, RowReader
-from heldout.engines.stream.two_classes import BatchSums, StreamBins, SurpriseError, TwoClasses
+from heldout.engines.stream.two_classes import SCORE, BatchSums, SurpriseError, TwoClasses
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided, weightless_note
@@ -38,6 +40,7 @@ from heldout.predictions.case_values import ROUNDED, TAKEN_AS_SCORES, Confidence
 from heldout.predictions.score_columns import class_of
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
 from heldout.predictions.table import CHECK_COLUMNS, Predictions
+from heldout.threads import share_in_turn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,12 +135,12 @@ class ScoreKind:
     labels: tuple[Label, ...]
     weighted: bool
 
-    def counters(self) -> list[BinCounter] | StreamBins:
+    def counters(self) -> Sequence[BinCounter | ScoreLadder]:
         """What counts such scores, for every class or for one."""
         k = len(self.labels)
         if k:
             return [BinCounter(class_columns(k), most_bins(k), self.weighted) for _ in range(k)]
-        return [BinCounter(2, MOST, weighted=True)] if self.weighted else StreamBins(MOST)
+        return [BinCounter(2, MOST, weighted=True) if self.weighted else ScoreLadder(MOST)]
 
 
 class Tallies:
@@ -177,11 +180,11 @@ class _TallyCounter:
 
     def add(self, scored: LabelledScores) -> None:
         k = len(self._kind.labels)
-        if isinstance(self._counters, StreamBins):
-            self._counters.add(scored.scores, scored.codes)
-        else:
-            for index, counter in enumerate(self._counters):
-                values = scored.scores[:, index] if k else scored.scores
+        for index, counter in enumerate(self._counters):
+            values = scored.scores[:, index] if k else scored.scores
+            if isinstance(counter, ScoreLadder):
+                counter.add(values, scored.codes)
+            else:
                 counter.add(values, sided(scored.codes, index, k) if k else scored.codes, scored.weight)
         if not scored.probable:
             return
@@ -195,8 +198,7 @@ class _TallyCounter:
         return ScoreTally(self._bins(), self._losses if why is None else None, why, self._kind.labels)
 
     def _bins(self) -> tuple[ScoreBins, ...]:
-        counters = [self._counters] if isinstance(self._counters, StreamBins) else self._counters
-        return tuple(counter.bins() for counter in counters)
+        return tuple(counter.bins() for counter in self._counters)
 
 
 def refined(
@@ -273,6 +275,8 @@ class _RefiningPass:
 
 # So many rows are looked at to guess which classes there are.
 FIRST = 1 << 16
+# So many times the scores that can be kept are looked at to see whether they are more than that.
+FIRST_ROWS = 1.5
 
 
 def count_stream(
@@ -307,8 +311,8 @@ def _judge_confidences(batches: Batches, counted: Counted, source: Source) -> Co
     named = class_of(columns["score"], counted.labels) is not None
     if named or counted.positive is None or scores.bins[0].least < 0.5 - ROUNDED:
         return counted
-    for frame in islice(batches.frames([columns["predicted"], columns["score"]]), 1):
-        rows = frame.head(FIRST).drop_nulls()
+    for frame in batches.first([columns["predicted"], columns["score"]], FIRST):
+        rows = frame.drop_nulls()
         called = rows.get_column(columns["predicted"]).cast(pl.String) == str(counted.positive)
         if Confidences.of(weights(rows.get_column(columns["score"])), called.to_numpy()) is not None:
             raise refuse_confidences(columns["score"])
@@ -325,7 +329,7 @@ def _quickly(
     try:
         with batches.trusting():
             columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
-            first = [frame.head(FIRST) for frame in islice(batches.frames(columns), 1)]
+            first = batches.first(columns, FIRST)
             scored_roles = with_scores(batches, roles, asked, _classes(first, roles))
             check_numbers(batches, scored_roles)
             pairs = pairs_met(first, scored_roles, present(batches, scored_roles))
@@ -333,11 +337,9 @@ def _quickly(
             like = settled(pairs, scored_roles, asked, notes)
             if not TwoClasses.fits(scored_roles, like):
                 return None
-            counting = TwoClasses(scored_roles, like, pairs)
-            counter = StreamBins(MOST)
-            frames = batches.frames(scored_roles.every(), counting.expressions())
-            # One thread counts while Polars reads ahead: a second would wait for the interpreter most of the time.
-            sums = _summed(counting.sums(frame, counter) for frame in frames)
+            counting = TwoClasses(scored_roles, like, pairs, compiled=is_worth_it(batches.rows))
+            counter = ScoreLadder(MOST)
+            sums = _summed(counting, counter, batches.frames(scored_roles.every(), counting.expressions()))
     except (HeldoutError, SurpriseError):
         # What is wrong is said of the whole, not of the first rows.
         return None
@@ -467,10 +469,19 @@ def _numbered(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFram
         start += len(frame)
 
 
-def _summed(pieces: Iterable[BatchSums]) -> BatchSums | None:
+def _summed(counting: TwoClasses, counter: ScoreLadder, frames: Iterator[pl.DataFrame]) -> BatchSums | None:
+    """What all batches add up to, counted by all threads and added in the order of the batches."""
+    first: list[pl.DataFrame] = []
+    for frame in frames:
+        first.append(frame.rechunk())
+        if sum(map(len, first)) > FIRST_ROWS * MOST:
+            break
+    counter.look([part.get_column(SCORE).to_numpy() for part in first])
     whole: BatchSums | None = None
-    for piece in pieces:
-        whole = piece if whole is None else whole + piece
+    for piece in share_in_turn(lambda frame: counting.sums(frame, counter), chain(first, frames)):
+        counter.reach(piece.low, piece.high)
+        counter.settle([piece.aside])
+        whole = replace(piece, aside=None) if whole is None else whole + piece
     return whole
 
 
