@@ -1,0 +1,156 @@
+"""Counting and summing on a device: by kernels of Triton where there are CUDA and Triton, else by torch's operations."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from typing import Any
+
+from heldout.engines.tensors import loss_sums
+from heldout.evidence.losses import LOSSES
+
+# Numbers that are worked on at once.
+AT_ONCE = 1 << 24
+# Pairs of classes that a kernel counts in its own memory.
+MOST_PAIRS = 1023
+# Programs of a kernel that share the rows, for each processor of the device.
+PROGRAMS = 8
+# Fewer rows than this are not worth starting a kernel of our own for: torch's are compiled already.
+FEW = 1 << 16
+PAIR_BLOCK, GRID_BLOCK, LOSS_BLOCK = 4096, 1024, 256
+# What the kernel of losses sums, in its order.
+SUMMED = ("brier", "log_loss", "spherical_score")
+
+
+@cache
+def has_triton() -> bool:
+    """Whether Triton can be imported."""
+    return importlib.util.find_spec("triton") is not None
+
+
+def _runs_kernels(tensor: Any) -> bool:
+    return tensor.is_cuda and tensor.numel() >= FEW and has_triton()
+
+
+def _programs(tensor: Any) -> int:
+    import torch
+
+    return int(torch.cuda.get_device_properties(tensor.device).multi_processor_count) * PROGRAMS
+
+
+def _bytes(column: Any) -> Any:
+    """A column that a kernel reads: booleans as bytes, and without gaps."""
+    import torch
+
+    column = column.contiguous()
+    return column.view(torch.uint8) if column.dtype == torch.bool else column
+
+
+def add_cells(table: Any, key: Any, valid: Any = None) -> None:
+    """Count rows by their key in a table of whole numbers; only `valid` rows, where that is given."""
+    import torch
+
+    ones = torch.ones((), dtype=table.dtype, device=table.device).expand(len(key))
+    table.scatter_add_(0, key, ones if valid is None else valid.to(table.dtype))
+
+
+def count_cells(truth: Any, predicted: Any, rows: tuple[int, int], columns: tuple[int, int] | None) -> Any:
+    """How many rows have each pair of whole numbers, which run from the first to the last of `rows` and `columns`."""
+    import torch
+
+    width = 1 if columns is None else columns[1] - columns[0] + 1
+    size = (rows[1] - rows[0] + 1) * width
+    starts = rows[0], 0 if columns is None else columns[0]
+    if (
+        _runs_kernels(truth)
+        and size <= MOST_PAIRS
+        and not truth.is_floating_point()
+        and max(map(abs, starts)) < 1 << 30
+    ):
+        return _count_pairs(truth, predicted, starts, width, size)
+    key = truth.long() - starts[0]
+    if columns is not None:
+        key = key * width + (predicted.long() - starts[1])
+    return torch.bincount(key, minlength=size)
+
+
+def _count_pairs(truth: Any, predicted: Any, starts: tuple[int, int], width: int, size: int) -> Any:
+    import torch
+
+    from heldout.engines.tensors import triton_kernels
+
+    predicted = None if predicted is None else predicted.long() if predicted.is_floating_point() else predicted
+    power = max(1 << size.bit_length(), 32)
+    out = torch.zeros(power, dtype=torch.int64, device=truth.device)
+    read = _bytes(truth)
+    triton_kernels.count_pairs[(_programs(truth),)](
+        read, read if predicted is None else _bytes(predicted), out, len(truth), *starts, width,
+        PAIRED=predicted is not None, SIZE=power, BLOCK=PAIR_BLOCK,
+    )  # fmt: skip
+    return out[:size]
+
+
+def count_grid(values: Any, codes: Any, k: int, scale: Any, first: Any, size: int, own: int | None) -> Any:
+    """Rows by column, cell of the grid and class: floor(value · scale) - first is the cell of a value in its column.
+
+    Where `own` is a number the classes of column c are 1 for the rows whose code is own + c, else 0.
+    """
+    import torch
+
+    n, columns = values.shape
+    table = torch.zeros(columns * size * k, dtype=torch.int32, device=values.device)
+    scales, firsts = (torch.as_tensor(part, dtype=torch.float64, device=values.device) for part in (scale, first))
+    if _runs_kernels(values):
+        from heldout.engines.tensors import triton_kernels
+
+        across = min(1 << (columns - 1).bit_length(), 32)
+        down = GRID_BLOCK // across
+        triton_kernels.count_cells_of_grid[(-(-n // down), -(-columns // across))](
+            values, _bytes(codes), scales, firsts, table, n, columns, *values.stride(), size, k, own or 0,
+            SIDED=own is not None, ROWS=down, COLUMNS=across,
+        )  # fmt: skip
+        return table.reshape(columns, size, k)
+    at_once = max(AT_ONCE // columns, 1)
+    starts = torch.arange(columns, device=values.device) * size
+    for begin in range(0, n, at_once):
+        block = values[begin : begin + at_once].double()
+        cell = (torch.floor(block * scales) - firsts).long() + starts
+        code = codes[begin : begin + at_once].long()[:, None]
+        if own is not None:
+            code = (code == torch.arange(own, own + columns, device=values.device)).long()
+        add_cells(table, (cell * k + code).reshape(-1))
+    return table.reshape(columns, size, k)
+
+
+def sum_positive(p: Any, positive: Any, eps: float, weight: Any = None) -> dict[str, Any]:
+    """The sums of losses and calibration of probabilities of the positive class."""
+    state = loss_sums.begin(2, p.device, weighted=weight is not None)
+    at_once = loss_sums.ROWS_AT_ONCE
+    if weight is None and _runs_kernels(p) and tuple(LOSSES) == SUMMED:
+        return _sum_losses(state, p.contiguous(), positive, eps)
+    for start in range(0, len(p), at_once):
+        rows = slice(start, start + at_once)
+        part = None if weight is None else weight[rows]
+        loss_sums.add_positive(state, p[rows].double(), positive[rows], eps, part)
+    return state
+
+
+def _sum_losses(state: dict[str, Any], p: Any, positive: Any, eps: float) -> dict[str, Any]:
+    import torch
+
+    from heldout.engines.tensors import triton_kernels
+
+    # The first rows tell the centres.
+    begun = loss_sums.begin(2, p.device, weighted=False)
+    loss_sums.add_positive(begun, p[:FEW].double(), positive[:FEW], eps)
+    state["centre"] = begun["centre"]
+    programs, keys = _programs(p), 32
+    out = torch.zeros((programs, loss_sums.TERMS, keys), dtype=torch.float64, device=p.device)
+    edges = torch.linspace(0, 1, loss_sums.BINS + 1, dtype=torch.float64, device=p.device)[1:-1].contiguous()
+    triton_kernels.sum_losses[(programs,)](
+        p, _bytes(positive), state["centre"], edges, out, state["clipped"], len(p), eps,
+        BINS=loss_sums.BINS, TERMS=loss_sums.TERMS, KEYS=keys, BLOCK=LOSS_BLOCK,
+    )  # fmt: skip
+    state["sums"] = out.sum(dim=0)[None, :, : loss_sums.KEYS]
+    state["cases"] = state["sums"][0, 0].round().long()
+    return state
