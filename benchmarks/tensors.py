@@ -17,6 +17,7 @@ import statistics
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ GIB = 2.0**30
 
 
 def main() -> None:
+    """Read the command line, run the jobs, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--share", type=float, help="of the full sizes; 1 on CUDA and .002 elsewhere unless said")
@@ -85,7 +87,8 @@ class Bench:
         for _ in range(runs):
             answer = None
             if cuda:
-                first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                event: Any = torch.cuda.Event
+                first, last = event(enable_timing=True), event(enable_timing=True)
                 first.record()
                 answer = run()
                 last.record()
@@ -212,16 +215,11 @@ def time_confusion(bench: Bench) -> None:
     """A confusion matrix of 10⁸ labels, k = 10."""
     n = bench.size(100_000_000)
     for kind in (torch.int64, torch.int8):
-        truth, called = (torch.randint(0, 10, (n,), device=bench.device).to(kind) for _ in range(2))
-        bench.time(
-            "confusion",
-            f"counting on the device, {n:,} {kind}",
-            lambda: kernels.count_cells(truth, called, (0, 9), (0, 9)),
-        )
+        pair = [torch.randint(0, 10, (n,), device=bench.device).to(kind) for _ in range(2)]
+        count = partial(kernels.count_cells, *pair, (0, 9), (0, 9))
+        bench.time("confusion", f"counting on the device, {n:,} {kind}", count)
         with _without_kernels():
-            bench.time(
-                "confusion", "the same with torch alone", lambda: kernels.count_cells(truth, called, (0, 9), (0, 9))
-            )
+            bench.time("confusion", "the same with torch alone", count)
     truth, called = (torch.randint(0, 10, (n,), device=bench.device) for _ in range(2))
     bench.time(
         "confusion",
@@ -315,8 +313,8 @@ def time_classes(bench: Bench) -> None:
     )
     bench.time("classes", "evaluate() of the tensors", lambda: heldout.evaluate(truth, score=logits), runs=3)
     if (peer := _torchmetrics()) is not None:
-        bench.time("classes", "torchmetrics: AUC of every class, values alone",
-                   lambda: peer.multiclass_auroc(logits, truth, k, average="macro", validate_args=False), runs=2)  # fmt: skip
+        areas = partial(peer.multiclass_auroc, logits, truth, k, average="macro", validate_args=False)
+        bench.time("classes", "torchmetrics: AUC of every class, values alone", areas, runs=2)
 
 
 def time_epoch(bench: Bench) -> None:
@@ -373,11 +371,16 @@ def time_epoch(bench: Bench) -> None:
             for at in range(updates):
                 peer.update(*pairs[at % len(pairs)])
 
+        def answer() -> Any:
+            # What it worked out before it would give again.
+            peer._computed = None  # noqa: SLF001
+            return peer.compute()
+
         bench.time("epoch", "torchmetrics.BinaryAUROC, the same updates", theirs, runs=3)
         bench.time(
             "epoch",
             "torchmetrics.BinaryAUROC.compute()",
-            lambda: (setattr(peer, "_computed", None), peer.compute())[1],
+            answer,
             runs=2,
         )
 

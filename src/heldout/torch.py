@@ -10,12 +10,12 @@ import numpy as np
 from heldout.api.evaluate import evaluate
 from heldout.arguments import check_whole, listing
 from heldout.engines import accumulator
+from heldout.engines.memory import most_bins
 from heldout.engines.tensors import loss_sums
 from heldout.engines.tensors.batch_checks import Checks
 from heldout.engines.tensors.exact_area import measure_area
 from heldout.engines.tensors.kernels import add_cells
 from heldout.engines.tensors.ladder import Ladder
-from heldout.engines.memory import most_bins
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted, ScoreTally, class_columns, weightless_note
@@ -345,7 +345,8 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         counters = [state[name].reshape(columns, self._ladder.size, tables) for name in names]
         span, most = state["span"].T * [1.0, -1.0] + 0.0, MOST if k == 2 else most_bins(k)
         bins = tuple(
-            self._ladder.bins([table[at] for table in counters], *ends, most) for at, ends in enumerate(span.tolist())
+            self._ladder.bins([table[at] for table in counters], least, greatest, most)
+            for at, (least, greatest) in enumerate(span.tolist())
         )
         return ScoreTally(
             bins, loss_sums.probabilities(state, weighted=self.weighted), None, () if k == 2 else self.labels
@@ -417,7 +418,8 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     def _apply(self, fn: Any, *args: Any, **more: Any) -> Any:
         # Where the model goes the counters go; in which floats it works is no matter of theirs.
         self._state = {name: tensor.to(fn(tensor).device) for name, tensor in self._state.items()}
-        return super()._apply(fn, *args, **more)
+        module: Any = super()
+        return module._apply(fn, *args, **more)  # noqa: SLF001 - one's own
 
     def extra_repr(self) -> str:
         """What the module shows of itself."""

@@ -417,6 +417,11 @@ def _are_scores(values: Any) -> bool:
         return len(values.columns) > 1
     if "float" not in str(getattr(values, "dtype", "")).casefold():
         return False
+    return _holds_fractions(values)
+
+
+def _holds_fractions(values: Any) -> bool:
+    """Whether an array of floats has a column for each class, or numbers that are not whole."""
     if (tensor := device_tensor(values)) is not None:
         return holds_fractions(tensor)
     square = _square(values, "predicted")

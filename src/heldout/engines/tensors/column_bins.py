@@ -1,4 +1,4 @@
-"""Columns of scores on a device, counted in the bins that the engine in memory makes of them: on a grid, or by a sort."""
+"""Columns of scores on a device, in the bins that the engine in memory makes of them: on a grid, or by a sort."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ def sorted_bins(scores: Any, codes: Any, k: int, *, weight: Any = None, most: in
     low = distinct.cpu().numpy()
     tables = [table.reshape(-1, k).cpu().numpy() for table in (counts, *heavy)]
     widths = np.full(len(low), base, dtype=np.int16)
-    return ScoreBins(
-        low, widths, tables[0], base, float(ends[0]), float(ends[1]), *(tables[1:] or (None, None)), most=most
-    )
+    weights, squares = tables[1:] or (None, None)
+    ends_met = float(ends[0]), float(ends[1])
+    return ScoreBins(low, widths, tables[0], base, *ends_met, weights, squares, None, most)
 
 
 def _runs(ordered: Any) -> tuple[Any, Any]:
@@ -148,7 +148,7 @@ def _packed(scores: Any, codes: Any, k: int) -> tuple[Any, Any, Any, Any]:
 
 
 def sort_keys(scores: Any, codes: Any, k: int) -> Any:
-    """Keys of scores of 32 bits and classes, in order: of 32 bits where two classes and no negative score leave room."""
+    """Keys of scores of 32 bits and classes, in order; of 32 bits where two classes without negative scores fit."""
     import torch
 
     bits = (scores + 0.0).view(torch.int32)

@@ -90,9 +90,9 @@ class _Batch:
         slices, notes = slices_of_arrays(_fetched(asked.slices))
         if any(len(column) != len(tensors["truth"]) for column in slices):
             return None
-        columns = (tensors.get(role) for role in ("truth", "predicted", "score", "weight"))
+        truth, predicted, score, weight = (tensors.get(role) for role in ("truth", "predicted", "score", "weight"))
         single = "score" in given and str(getattr(given["score"], "dtype", "")).endswith("float32")
-        return cls(*columns, slices, tuple(notes), single)
+        return cls(truth, predicted, score, weight, slices, tuple(notes), single)
 
     def look(self) -> _Ends | None:
         """The ends of every column, all read at once; None where a value is missing, or is none."""
@@ -153,34 +153,46 @@ class _Ends:
 
 def _moved(values: Any, role: str, device: Any) -> Any:
     """A column as a tensor of numbers on the device: one axis, or of scores two; None where it is none."""
-    import torch
-
-    tensor = as_tensor(values)
-    if tensor is None:
-        array = np.asarray(values) if isinstance(values, np.ndarray | list) else np.zeros(0, dtype=object)
-        if array.dtype.kind not in "iufb" or not array.dtype.isnative or hasattr(values, "mask"):
-            return None
-        try:
-            tensor = torch.as_tensor(np.ascontiguousarray(array))
-        except TypeError:
-            return None
-    if tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
+    tensor = _tensor_of(values)
+    if tensor is None or tensor.is_complex() or tensor.is_sparse or tensor.is_quantized:
         return None
     if tensor.ndim == 2 and (1 in tensor.shape if role != "score" else tensor.shape[1] == 1):
         tensor = tensor.reshape(-1)
     if tensor.ndim != 1 and (role != "score" or tensor.ndim != 2):
         return None
-    tensor = tensor.to(device)
-    if role == "score":
-        if tensor.dtype in (torch.float16, torch.bfloat16):
-            # In 64 bits as rows in memory are: differences of two are then the same.
-            return tensor.double() if tensor.ndim == 2 and tensor.shape[1] == 2 else tensor.float()
-        return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.double()
+    return _as_role(tensor.to(device), role)
+
+
+def _tensor_of(values: Any) -> Any:
+    """A tensor, or what an array of numbers becomes as one."""
+    import torch
+
+    tensor = as_tensor(values)
+    if tensor is not None or not isinstance(values, np.ndarray | list) or hasattr(values, "mask"):
+        return tensor
+    array = np.asarray(values)
+    if array.dtype.kind not in "iufb" or not array.dtype.isnative:
+        return None
+    try:
+        return torch.as_tensor(np.ascontiguousarray(array))
+    except TypeError:
+        return None
+
+
+def _as_role(tensor: Any, role: str) -> Any:
+    """The kind of numbers in which a column is worked on; None where labels are whole numbers that torch cannot add."""
+    import torch
+
     if role == "weight":
         return tensor.double()
-    if tensor.dtype in (torch.uint16, torch.uint32, torch.uint64):
-        return tensor.to(torch.int64) if tensor.dtype != torch.uint64 else None
-    return tensor
+    if role != "score":
+        unsigned = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: None}
+        kind = unsigned.get(tensor.dtype, tensor.dtype)
+        return None if kind is None else tensor.to(kind)
+    if tensor.dtype in (torch.float16, torch.bfloat16):
+        # Differences of two are made in 64 bits, as they are of rows in memory.
+        return tensor.double() if tensor.ndim == 2 and tensor.shape[1] == 2 else tensor.float()
+    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.double()
 
 
 def _fetched(slices: Any) -> Any:
@@ -212,8 +224,7 @@ def _settle(batch: _Batch, ends: _Ends, asked: ReadOptions) -> _Settled | None:
     """A few rows that stand for all: every pair of classes that was met, and the scores that run farthest."""
     cells = predicted = None
     if batch.predicted is None:
-        low, high = ends.truth
-        truth = np.flatnonzero(count_cells(batch.truth, None, (low, high), None).cpu().numpy()) + low
+        truth = np.flatnonzero(count_cells(batch.truth, None, ends.truth, None).cpu().numpy()) + ends.truth[0]
     else:
         width = ends.predicted[1] - ends.predicted[0] + 1
         table = count_cells(batch.truth, batch.predicted, ends.truth, ends.predicted).cpu().numpy()

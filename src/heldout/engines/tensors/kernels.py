@@ -1,4 +1,4 @@
-"""Counting and summing on a device: by kernels of Triton where there are CUDA and Triton, else by torch's operations."""
+"""Counting and summing on a device: by kernels of Triton where CUDA and Triton are, else by torch's operations."""
 
 from __future__ import annotations
 

@@ -100,9 +100,10 @@ class Ladder:
         return low, np.concatenate(ends).astype(np.int16)
 
     def bins(self, tables: list[NDArray[Any]], least: float, greatest: float, most: int) -> ScoreBins:
-        """What was counted in one column: rows by bin and class, and sums of weights and their squares if there are any."""
+        """What was counted in one column: rows by bin and class, and sums of weights and of their squares if any."""
         met = np.flatnonzero(tables[0].any(axis=1))
-        low, exponent = (edge[met] for edge in self.edges())
+        low, exponent = self.edges()
+        low, exponent = low[met], exponent[met]
         counts, *sums = (table[met] for table in tables)
         weights, squares = sums or (None, None)
         return ScoreBins(low, exponent, counts, -self.depth, least, greatest, weights, squares, None, most).settled()

@@ -6,11 +6,19 @@ counts are equal, and sums, made in floats of 64 bits, differ by rounding alone.
 
 from __future__ import annotations
 
-import triton
-import triton.language as tl
+try:
+    import triton
+    import triton.language as tl
+except ModuleNotFoundError:
+    # Without Triton nobody calls them.
+    def jit(function):
+        """The function as it is."""
+        return function
+else:
+    jit = triton.jit
 
 
-@triton.jit
+@jit
 def count_pairs(
     truth, predicted, out, n, low_truth, low_predicted, width,
     PAIRED: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr,
@@ -30,7 +38,7 @@ def count_pairs(
     tl.atomic_add(out + cells, found.to(tl.int64))
 
 
-@triton.jit
+@jit
 def count_cells_of_grid(
     values, codes, scale, first, out, n, columns, row_stride, column_stride, size, k, own,
     SIDED: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
@@ -54,7 +62,7 @@ def count_cells_of_grid(
     tl.atomic_add(out + key, tl.full([ROWS, COLUMNS], 1, dtype=tl.int32), mask=there, sem="relaxed")
 
 
-@triton.jit
+@jit
 def sum_losses(
     probability, positive, centre, edges, out, clipped, n, eps,
     BINS: tl.constexpr, TERMS: tl.constexpr, KEYS: tl.constexpr, BLOCK: tl.constexpr,
@@ -135,7 +143,7 @@ def sum_losses(
     tl.atomic_add(clipped, tl.sum(low).to(tl.int64))
 
 
-@triton.jit
+@jit
 def _store(where, every, hits, BINS: tl.constexpr):
     positive = tl.sum(hits)
     tl.store(where, tl.sum(every) - positive)
