@@ -21,11 +21,11 @@ def as_tensor(values: Any) -> Any:
     if library not in ("cupy", "jaxlib", "jax") or not hasattr(values, "__dlpack__"):
         return None
     try:
-        from torch import from_dlpack
+        import torch.utils.dlpack as dlpack
     except ImportError:
         return None
     try:
-        return from_dlpack(values)
+        return dlpack.from_dlpack(values)
     except (BufferError, RuntimeError, TypeError, ValueError):
         # A kind of number that DLPack does not carry; as an array of NumPy it may be read.
         return None
