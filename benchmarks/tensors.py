@@ -46,9 +46,11 @@ def main() -> None:
     share = given.share if given.share is not None else 1.0 if given.device == "cuda" else 0.002
     bench = Bench(given.device, share)
     torch.manual_seed(7)
+    before = {name: getattr(kernels, name) for name in ("PAIRS", "LOSS_ROWS", "COLUMN")}
     jobs: dict[str, Callable[[Bench], None]] = {
-        "same": compare_kernels, "confusion": time_confusion, "auc": time_area, "certified": time_certified,
-        "evaluate": time_evaluate, "classes": time_classes, "epoch": time_epoch, "dlpack": try_dlpack,
+        "same": compare_kernels, "tuning": time_tuning, "confusion": time_confusion, "auc": time_area,
+        "certified": time_certified, "evaluate": time_evaluate, "classes": time_classes, "epoch": time_epoch,
+        "dlpack": try_dlpack,
     }  # fmt: skip
     for name, job in jobs.items():
         if not given.only or name in given.only:
@@ -56,6 +58,8 @@ def main() -> None:
                 job(bench)
             except Exception as error:  # noqa: BLE001 - one job that fails must not hide the others
                 bench.say(name, f"FAILED: {type(error).__name__}: {error}"[:600])
+            for part, value in before.items():
+                setattr(kernels, part, value)
             if given.device == "cuda":
                 torch.cuda.empty_cache()
     bench.show()
@@ -148,7 +152,8 @@ def _ask(score: Any = None) -> ReadOptions:
 
 def compare_kernels(bench: Bench) -> None:
     """Kernels against torch's operations, and these against NumPy."""
-    scores, positive = _logistic(3_000_000 if bench.device == "cuda" else 200_000, bench.device)
+    # Fewer than a million: without Polars NumPy sorts no more.
+    scores, positive = _logistic(900_000 if bench.device == "cuda" else 200_000, bench.device)
     k, n = 10, len(scores)
     for kind in (torch.int64, torch.int32, torch.int8, torch.uint8):
         truth, called = (torch.randint(0, k, (n,), device=bench.device).to(kind) for _ in range(2))
@@ -187,6 +192,7 @@ def compare_kernels(bench: Bench) -> None:
     with _without_kernels():
         plain = columns_bins(logits, codes, 200, most=4096, sided=True)
     bench.say("same", f"bins of 200 columns: {'equal' if bins == plain else 'DIFFERENT'}")
+    _compare_batches(bench)
     found = count_tensors(positive.to(torch.int64), {}, _ask(scores), anywhere=True)
     there = heldout.count(positive.cpu().numpy().astype(np.int64), score=scores.cpu().numpy()).counted
     bench.say(
@@ -201,6 +207,128 @@ def compare_kernels(bench: Bench) -> None:
         "same",
         f"evidence of 5 classes, beyond 1e-12: {None if found is None else found[0].differing(there, relative=1e-12)}",
     )
+
+
+def _compare_batches(bench: Bench) -> None:
+    """The kernels of a batch against torch's operations: sound rows, bad ones, both kinds of scores."""
+    for name, given, spoil in (
+        ("probabilities", {}, False),
+        ("logits", {}, False),
+        ("logits, said", {"logits": True}, False),
+        ("probabilities, said", {"logits": False}, False),
+        ("positive 0", {"positive": 0}, False),
+        ("bad rows among logits", {}, True),
+        ("improbable", {"logits": False}, True),
+    ):
+        seen = [heldout.torch.Evidence(threshold=0.3, **given) for _ in range(2)]
+        for _ in range(3):
+            scores, positive = _logistic(10_000, bench.device)
+            values, targets = scores.logit() if "logits" in name else scores, positive.long()
+            targets[::7] = -100
+            if spoil:
+                values[17], values[99], targets[5], targets[9], values[1234] = torch.nan, torch.inf, 9, -3, 4.0
+            seen[0].update(values, targets)
+            with _without_kernels():
+                seen[1].update(values, targets)
+        states = [{key: part.cpu() for key, part in heldout.torch._folded(one._state).items()} for one in seen]  # noqa: SLF001
+        wrong = [
+            key
+            for key, part in states[0].items()
+            if key != "first_value" and not _alike(part, states[1][key], exact="logits" not in name)
+        ]
+        bench.say("same", f"batches, {name}: {'equal' if not wrong else f'DIFFERENT: {wrong}'}")
+        for key in wrong[:3]:
+            bench.say(
+                "same",
+                f"  {key}: {states[0][key].flatten()[:8].tolist()} against {states[1][key].flatten()[:8].tolist()}",
+            )
+
+
+def _alike(first: Any, second: Any, *, exact: bool) -> bool:
+    """Whether two tensors agree; the logistic function of two programs may differ in the last place."""
+    if exact and first.dtype == torch.int64:
+        return bool((first == second).all())
+    if first.dtype == torch.int64 and first.numel() > 1000:
+        return bool((first - second).abs().sum() <= first.sum() // 50)
+    first, second = ((part.double().clamp(max=2.0**53)) for part in (first, second))
+    return bool(torch.allclose(first, second, rtol=1e-12 if exact else 1e-5, atol=1e-9 if exact else 1e-2))
+
+
+def time_tuning(bench: Bench) -> None:
+    """Sizes of blocks, to choose from."""
+    if bench.device != "cuda":
+        return
+    n = 100_000_000
+    truth, called = (torch.randint(0, 10, (n,), device=bench.device) for _ in range(2))
+    count = partial(kernels.count_cells, truth, called, (0, 9), (0, 9))
+    for kernels.PAIRS in (
+        (2048, 4, 8),
+        (2048, 8, 16),
+        (4096, 4, 16),
+        (4096, 8, 8),
+        (4096, 8, 16),
+        (4096, 16, 4),
+        (8192, 8, 4),
+        (8192, 8, 8),
+        (8192, 16, 8),
+    ):
+        bench.time("tuning", f"pairs {kernels.PAIRS}", count, runs=5)
+    scores, positive = _logistic(n, bench.device)
+    losses = partial(kernels.sum_positive, scores, positive, 2.0**-23)
+    for kernels.LOSS_ROWS in (
+        (64, 2, 16),
+        (128, 2, 16),
+        (128, 4, 8),
+        (128, 4, 16),
+        (256, 4, 8),
+        (256, 8, 8),
+        (256, 8, 16),
+        (512, 8, 8),
+        (1024, 8, 4),
+        (512, 16, 4),
+    ):
+        bench.time("tuning", f"losses {kernels.LOSS_ROWS}", losses, runs=5)
+    grid = partial(
+        kernels.count_grid, scores[:, None], positive, 2, np.array([2.0**20]), np.array([0.0]), (1 << 20) + 16, None
+    )
+    for kernels.COLUMN in ((512, 4), (1024, 4), (1024, 8), (2048, 4), (2048, 8), (4096, 8)):
+        bench.time("tuning", f"column of 2**20 {kernels.COLUMN}", grid, runs=5)
+    fine = partial(
+        kernels.count_grid, scores[:, None], positive, 2, np.array([2.0**21]), np.array([0.0]), (1 << 21) + 16, None
+    )
+    bench.time("tuning", "column of 2**21", fine, runs=5)
+    bench.time("tuning", "least and greatest", lambda: torch.aminmax(scores[:, None], dim=0), runs=5)
+    bench.time("tuning", "least and greatest, flat", lambda: torch.aminmax(scores), runs=5)
+    bench.time("tuning", "places of the least and the greatest", lambda: (scores.argmin(), scores.argmax()), runs=5)
+    keys = torch.randint(0, 1 << 30, (n,), device=bench.device, dtype=torch.int32)
+    bench.time("tuning", "unique of 32 bits", lambda: torch.unique(keys, return_counts=True), runs=3)
+    bench.time("tuning", "sort of 32 bits", lambda: torch.sort(keys), runs=3)
+    bench.time("tuning", "whether positive", lambda: truth == 1, runs=3)
+    _profile(bench, "count_tensors", lambda: count_tensors(positive.long(), {}, _ask(scores), anywhere=True))
+    logits, classes = (
+        torch.randn(1_000_000, 1000, device=bench.device),
+        torch.randint(0, 1000, (1_000_000,), device=bench.device),
+    )
+    _profile(bench, "count_tensors of 1,000 classes", lambda: count_tensors(classes, {}, _ask(logits), anywhere=True))
+
+
+def _profile(bench: Bench, name: str, run: Callable[[], Any]) -> None:
+    """Where the time of a call goes, in Python and on the device."""
+    import cProfile
+    import io
+    import pstats
+
+    run()
+    torch.cuda.synchronize()
+    profile = cProfile.Profile()
+    profile.runcall(run)
+    text = io.StringIO()
+    pstats.Stats(profile, stream=text).sort_stats("tottime").print_stats(14)
+    bench.say("tuning", f"{name}\n{text.getvalue()}")
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+        run()
+        torch.cuda.synchronize()
+    bench.say("tuning", seen.key_averages().table(sort_by="cuda_time_total", row_limit=14, max_name_column_width=60))
 
 
 def _torchmetrics() -> Any:

@@ -12,9 +12,9 @@ from heldout.arguments import check_whole, listing
 from heldout.engines import accumulator
 from heldout.engines.memory import most_bins
 from heldout.engines.tensors import loss_sums
-from heldout.engines.tensors.batch_checks import Checks
+from heldout.engines.tensors.batch_checks import NEVER, Checks
 from heldout.engines.tensors.exact_area import measure_area
-from heldout.engines.tensors.kernels import add_cells
+from heldout.engines.tensors.kernels import add_cells, count_batch, counts_batches
 from heldout.engines.tensors.ladder import Ladder
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
@@ -38,6 +38,10 @@ __all__ = ["Evidence", "roc_auc"]
 
 # Small sums that every process writes into a place of its own, so that one sum over all processes gathers them.
 OWN = ("centre", "sums", "first_row", "first_value", "ends", "span")
+# The bits of an infinite float, which are above those of all others.
+ENDLESS = 0x7FF0000000000000
+# What does not begin with 0.
+BEGUN = {"first_row": torch.inf, "ends": NEVER, "span": torch.inf, "reach": ENDLESS}
 
 
 class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
@@ -127,6 +131,10 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         before, self._rows = self._rows, self._rows + len(values)
         if not len(values):
             return
+        if k == 2 and before and weight is None and counts_batches(values, targets):
+            mode = 0 if self.logits is None else 1 if self.logits else 2
+            count_batch(state, values, targets, self._ladder, mode, self._place, self.ignored, before)
+            return
         true, valid, weight = self._checked(values, targets, weight, before)
         p = self._probabilities(torch.where(valid[:, None], values, 0.0), valid, before)
         for row, end in enumerate((p, -p)):
@@ -158,6 +166,11 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             wide = {"dtype": torch.float64, "device": device}
             state |= {f"{name}_{what}": torch.zeros(size, **wide)
                       for name, size in tables.items() for what in ("weights", "squares")}  # fmt: skip
+        if k == 2:
+            # What a kernel reaches in the bits of floats: the least score, and the negative of the greatest.
+            state["reach"] = torch.full((2,), ENDLESS, dtype=torch.int64, device=device)
+            edges = [*np.linspace(0, 1, loss_sums.BINS + 1)[1:-1].tolist(), self.threshold]
+            state["limits"] = torch.tensor(edges, dtype=torch.float64).to(device)
         # The least score of every column, and the negative of the greatest.
         state["span"] = torch.full((2, 1 if k == 2 else k), torch.inf, dtype=torch.float64, device=device)
         return {**state, **loss_sums.begin(k, device, weighted=self.weighted), **Checks.begin(device)}
@@ -226,7 +239,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         outside = counting & ((true < 0) | (true >= k))
         Checks.note(state, "outside", outside.sum())
         for name, end in (("low outside", true), ("high outside", -true)):
-            Checks.reach(state, name, torch.where(outside, end.double(), torch.inf).amin())
+            Checks.reach(state, name, torch.where(outside, end, NEVER).amin())
         absent = counting & values.isnan().any(dim=1)
         infinite = values.isinf() & counting[:, None]
         Checks.note(state, "score", absent.sum())
@@ -266,7 +279,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             return torch.where(all_fine, given, likely)
         if not self.logits:
             Checks.note(state, "improbable", (~fine).sum())
-            Checks.first(state, "improbable", ~fine, values.sum(dim=1), before)
+            Checks.first(state, "improbable", ~fine, values[:, 0], before)
         return likely if self.logits else given
 
     def _add_classes(self, p: Any, true: Any, weight: Any, valid: Any) -> None:
@@ -355,12 +368,12 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     def _gathered(self) -> tuple[dict[str, Any], int]:
         """Everything that was counted as arrays of NumPy, and how many rows were given, over all processes."""
         if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-            return {name: tensor.cpu().numpy() for name, tensor in self._state.items()}, self._rows
+            return {name: tensor.cpu().numpy() for name, tensor in _folded(self._state).items()}, self._rows
         group = self.process_group
         world, rank = torch.distributed.get_world_size(group), torch.distributed.get_rank(group)
-        state = self._state or self._begin(_device_of(group))
+        state = _folded(self._state or self._begin(_device_of(group)))
         shared = {name: tensor for name, tensor in state.items() if name not in OWN}
-        own = torch.cat([state[name].reshape(-1) for name in OWN])
+        own = torch.cat([state[name].reshape(-1).double() for name in OWN])
         slots = torch.zeros((world, len(own)), dtype=torch.float64, device=own.device)
         slots[rank] = own
         rows = torch.full((1,), self._rows, dtype=torch.float64, device=own.device)
@@ -386,11 +399,9 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
 
     def reset(self) -> None:
         """Forget everything that was counted; the counters stay where they are."""
-        for tensor in self._state.values():
-            tensor.zero_()
-        for name in ("first_row", "ends", "span"):
-            if name in self._state:
-                self._state[name].fill_(torch.inf)
+        for name, tensor in self._state.items():
+            if name != "limits":
+                tensor.fill_(BEGUN.get(name, 0))
         self._rows = 0
 
     def state_dict(self, *args: Any, destination: Any = None, **more: Any) -> Any:  # noqa: ARG002
@@ -469,6 +480,17 @@ def _name_classes(labels: Any) -> tuple[Label, ...]:
             hint="name each class once, as in labels=['no', 'yes'].",
         )
     return names
+
+
+def _folded(state: dict[str, Any]) -> dict[str, Any]:
+    """The state with what kernels reached among the other ends, and without what only they need."""
+    if "reach" not in state:
+        return state
+    least, greatest = state["reach"].unbind()
+    found = torch.stack([least.view(torch.float64), -(-greatest).view(torch.float64)])
+    found = torch.where(state["reach"] == ENDLESS, torch.inf, found)
+    kept = {name: tensor for name, tensor in state.items() if name not in ("reach", "limits")}
+    return {**kept, "span": torch.minimum(state["span"], found[:, None])}
 
 
 def _device_of(group: Any) -> Any:

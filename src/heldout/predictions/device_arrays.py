@@ -21,7 +21,7 @@ def as_tensor(values: Any) -> Any:
     if library not in ("cupy", "jaxlib", "jax") or not hasattr(values, "__dlpack__"):
         return None
     try:
-        import torch.utils.dlpack as dlpack
+        from torch.utils import dlpack
     except ImportError:
         return None
     try:

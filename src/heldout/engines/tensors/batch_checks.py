@@ -27,6 +27,10 @@ FIRSTS = ("lost", "infinite", "heavy", "fraction", "improbable")
 # Ends that are remembered as the least of a number or of its negative.
 ENDS = ("low outside", "high outside")
 
+NEVER = (1 << 63) - 1
+# A row number that no row has, as kernels write it: the floats of 64 bits tell whole numbers apart up to here.
+BEYOND = 2.0**53
+
 State = dict[str, Any]
 
 
@@ -44,7 +48,7 @@ class Checks:
             # Row numbers are whole floats: one kind of number travels.
             "first_row": torch.full((len(FIRSTS),), torch.inf, **wide),
             "first_value": torch.zeros(len(FIRSTS), **wide),
-            "ends": torch.full((len(ENDS),), torch.inf, **wide),
+            "ends": torch.full((len(ENDS),), NEVER, dtype=torch.int64, device=device),
         }
 
     @staticmethod
@@ -96,7 +100,7 @@ class Checks:
         """What is wrong with all rows together; None where nothing is."""
         flags = Checks.read(state)
         places, values = np.asarray(state["first_row"]), np.asarray(state["first_value"])
-        first = {name: int(row) if np.isfinite(row) else 0 for name, row in zip(FIRSTS, places, strict=True)}
+        first = {name: int(row) if row < BEYOND else 0 for name, row in zip(FIRSTS, places, strict=True)}
         value = dict(zip(FIRSTS, values.tolist(), strict=True))
         if flags["fraction"]:
             return refuse_fraction(value["fraction"], "truth")
@@ -115,15 +119,15 @@ class Checks:
             )
         if flags["infinite"]:
             return refuse_infinite(flags["infinite"], first["infinite"])
-        return _refuse_kinds(flags, rows, first["improbable"], value["improbable"])
+        return _refuse_kinds(flags, rows, first["improbable"])
 
 
-def _refuse_kinds(flags: Mapping[str, int], rows: int, row: int, value: float) -> ValuesError | None:
+def _refuse_kinds(flags: Mapping[str, int], rows: int, row: int) -> ValuesError | None:
     """The error of scores that are no probabilities where they were said to be, and of both kinds in one epoch."""
     if flags["improbable"]:
         return ValuesError(
-            f"Probabilities must lie between 0 and 1 and sum to 1; {flags['improbable']:,} of {rows:,} rows do not, "
-            f"the first with {value:g} in row {row + 1:,}.",
+            f"Probabilities must lie between 0 and 1 and sum to 1; {flags['improbable']:,} of {rows:,} rows do not; "
+            f"the first is row {row + 1:,}.",
             hint="say logits=True if these are logits.",
         )
     if flags["logits"] and flags["probabilities"]:

@@ -11,8 +11,10 @@ from heldout.engines.tensors.kernels import count_grid
 from heldout.evidence.bin_grid import POINT, WHOLE, WIDEST
 from heldout.evidence.score_bins import MOST, ScoreBins
 
-# A grid is tried first that is up to so many times, as a power of two, finer than there may be bins.
-FINER = 2
+# A grid is tried first that is up to so many times, as a power of two, finer than there may be bins: few bins spread
+# unevenly over the range of their scores, and many would take more room than the cache of the device has.
+FINER, FINER_OF_MANY = 3, 2
+MANY = 1 << 17
 # Bins of several columns are counted at once, as long as the counters are at most this many.
 COUNTERS = 1 << 24
 # Exponents of powers of two with which floats of 32 bits are multiplied without rounding.
@@ -31,7 +33,7 @@ def columns_bins(
     found: list[ScoreBins | None] = [None] * columns
     tables = 2 if sided else k
     if weight is None and len(values) > most:
-        at_once = max(COUNTERS // ((most << FINER) * tables), 1)
+        at_once = max(COUNTERS // (_cells(most) * tables), 1)
         for start in range(0, columns, at_once):
             some = slice(start, min(start + at_once, columns))
             found[some] = _on_grid(values[:, some], codes, tables, most, start if sided else None)
@@ -49,7 +51,7 @@ def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> lis
     """
     import torch
 
-    ends = torch.stack([values.amin(dim=0), values.amax(dim=0)]).double().cpu().numpy() + 0.0
+    ends = torch.stack(torch.aminmax(values, dim=0)).double().cpu().numpy() + 0.0
     low, high = ends
     exponent = _exponents(low, high, most)
     scale = np.exp2(-exponent.astype(np.float64))
@@ -72,20 +74,29 @@ def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> lis
     found: list[ScoreBins | None] = [None] * values.shape[1]
     for up in sorted(set(level[usable].tolist())):
         chosen = np.flatnonzero(usable & (level == up))
-        some = table[torch.as_tensor(chosen, device=table.device)].reshape(len(chosen), -1, 1 << up, k).sum(dim=2)
-        for at, counts in zip(chosen.tolist(), some.to(torch.int64).cpu().numpy(), strict=True):
+        there = torch.as_tensor(chosen, device=table.device)
+        kept = levels[up][there].nonzero()
+        joined = table[there].reshape(len(chosen), -1, 1 << up, k).sum(dim=2)
+        counts = joined[kept[:, 0], kept[:, 1]].to(torch.int64).cpu().numpy()
+        cells = kept[:, 1].double().cpu().numpy()
+        ends = np.cumsum(counted[up][chosen]).tolist()
+        for at, start, stop in zip(chosen.tolist(), [0, *ends], ends, strict=False):
             base = int(exponent[at]) + up
-            kept = np.flatnonzero(counts.any(axis=1))
-            lower = np.ldexp(kept + first[at] / (1 << up), base) + 0.0
-            widths = np.full(len(kept), base, dtype=np.int16)
-            found[at] = ScoreBins(lower, widths, counts[kept], base, float(low[at]), float(high[at]), most=most)
+            lower = (cells[start:stop] + first[at] / (1 << up)) * 2.0**base + 0.0
+            widths = np.full(stop - start, base, dtype=np.int16)
+            found[at] = ScoreBins(lower, widths, counts[start:stop], base, float(low[at]), float(high[at]), most=most)
     return found
+
+
+def _cells(most: int) -> int:
+    """So many cells of a grid are counted where at most so many bins may be met."""
+    return most << (FINER if most < MANY else FINER_OF_MANY)
 
 
 def _exponents(low: Any, high: Any, most: int) -> Any:
     """For each column the exponent with which its range takes about as many bins as there are counters."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        part, power = np.frexp((high / 2 - low / 2) / ((most << FINER) // 2))
+        part, power = np.frexp((high / 2 - low / 2) / (_cells(most) // 2))
     return power + (part > 0.5)
 
 
@@ -136,26 +147,29 @@ def _packed(scores: Any, codes: Any, k: int) -> tuple[Any, Any, Any, Any]:
     """
     import torch
 
-    keys = sort_keys(scores, codes, k)
-    new = torch.cat([torch.ones(1, dtype=torch.bool, device=keys.device), keys[1:] != keys[:-1]])
-    starts = new.nonzero()[:, 0]
-    rows = torch.diff(starts, append=starts.new_tensor([len(keys)]))
-    cells = keys[starts]
+    cells, rows = count_keys(scores, codes, k)
     bits, code = unpack(cells, k)
     place, distinct = _runs(bits)
     floats = torch.where(distinct < 0, distinct ^ 0x7FFFFFFF, distinct).to(torch.int32).view(torch.float32)
     return floats.double() + 0.0, place, code, rows
 
 
-def sort_keys(scores: Any, codes: Any, k: int) -> Any:
-    """Keys of scores of 32 bits and classes, in order; of 32 bits where two classes without negative scores fit."""
+def count_keys(scores: Any, codes: Any, k: int) -> tuple[Any, Any]:
+    """The distinct keys of scores of 32 bits and classes in order, and how many rows have each.
+
+    Keys are of 32 bits where two classes without negative scores fit. They are sorted by themselves: torch.sort would
+    carry along the place of every row, which takes many times the room.
+    """
     import torch
 
     bits = (scores + 0.0).view(torch.int32)
-    if k == 2 and bool((bits >= 0).all()):
-        return torch.sort(((bits << 1) | codes.to(torch.int32)) ^ SIGN)[0]
-    turned = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
-    return torch.sort(turned.long() * k + codes.long())[0]
+    if k == 2 and bool(scores.amin() >= 0):
+        keys = bits.bitwise_left_shift_(1).bitwise_or_(codes.to(torch.int32)).bitwise_xor_(SIGN)
+    else:
+        turned = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+        keys = turned.long() * k + codes.long()
+    cells, rows = torch.unique(keys, return_counts=True)
+    return cells, rows
 
 
 def unpack(keys: Any, k: int) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from heldout.arguments import require
 from heldout.engines.memory import most_bins, positive_among
 from heldout.engines.tensors import loss_sums
 from heldout.engines.tensors.column_bins import columns_bins
-from heldout.engines.tensors.kernels import count_cells, sum_positive
+from heldout.engines.tensors.kernels import AT_ONCE, count_cells, sum_positive
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns
 from heldout.evidence.labels import places
@@ -117,8 +117,12 @@ class _Batch:
         if self.score.ndim == 1:
             low, high = self.score.argmin(), self.score.argmax()
             return torch.stack([low, high, high])
-        gap = (self.score.sum(dim=1, dtype=torch.float64) - 1).abs()
-        return torch.stack([self.score.amin(dim=1).argmin(), self.score.amax(dim=1).argmax(), gap.argmax()])
+        at_once = max(AT_ONCE // self.score.shape[1], 1)
+        # Some rows at a time: the sum would take a copy of all of them.
+        sums = [part.sum(dim=1, dtype=torch.float64) for part in self.score.split(at_once)]
+        gap = (torch.cat(sums) - 1).abs()
+        low, high = torch.aminmax(self.score, dim=1)
+        return torch.stack([low.argmin(), high.argmax(), gap.argmax()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,11 +327,17 @@ def _places(column: Any, ends: tuple[int, int], values: NDArray[np.int64], place
     """The class of every row of the batch, as a place among the labels."""
     import torch
 
-    table = np.zeros(ends[1] - ends[0] + 1, dtype=np.int64)
+    table = np.zeros(ends[1] - ends[0] + 1, dtype=np.int16)
     table[values - ends[0]] = places
+    whole = column.to(torch.int32) if column.is_floating_point() else _numbers(column)
     if np.array_equal(table, np.arange(len(table)) + ends[0]):
-        return column.long()
-    return torch.as_tensor(table, device=column.device)[column.long() - ends[0]]
+        return whole
+    if len(table) <= 2:
+        # A byte a row: rows may be very many.
+        return torch.where(whole == ends[0], *(int(table[at]) for at in (0, -1))).to(torch.uint8)
+    moves = torch.as_tensor(table, device=column.device)
+    parts = [moves[part.long() - ends[0]] for part in whole.split(AT_ONCE)]
+    return torch.cat(parts)
 
 
 def _scores(batch: _Batch, settled: _Settled) -> Any:
@@ -358,7 +368,8 @@ def _called(batch: _Batch, ends: _Ends, settled: _Settled, values: Any) -> Any:
         narrow = np.float32(cut)
         cut = float(narrow if narrow >= cut else np.nextafter(narrow, np.float32(np.inf)))
     at = seen.labels.index(seen.positive) if seen.positive is not None else 1
-    return torch.where(values >= cut, at, 1 - at)
+    called = values >= cut
+    return (called if at else ~called).view(torch.uint8)
 
 
 def _cells_confusion(settled: _Settled) -> Confusion:
@@ -376,7 +387,7 @@ def _confusion(true: Any, called: Any, weight: Any, seen: Predictions) -> Confus
     cases = count_cells(true, called, (0, k - 1), (0, k - 1)).cpu().numpy()
     if weight is None:
         return _of_cells(seen, cases, None, None)
-    sums, squares = _sums(true * k + called, weight, k * k)
+    sums, squares = _sums(true.long() * k + called, weight, k * k)
     return _of_cells(seen, cases, sums, squares)
 
 
@@ -417,7 +428,7 @@ def _tally(values: Any, true: Any, batch: _Batch, seen: Predictions) -> ScoreTal
     bins = columns_bins(values, true, k, weight=weight, most=most_bins(k), sided=sided)
     if scores.is_probability:
         state = loss_sums.begin(k, values.device, weighted=weight is not None)
-        loss_sums.add_classes(state, values, true, eps, weight)
+        loss_sums.add_classes(state, values, true.long(), eps, weight)
     return ScoreTally(bins, _probabilities(state, weight), scores.unfit, labels)
 
 
@@ -440,13 +451,13 @@ def _slices(
 
     true, called = places_of
     k, device = len(labels), true.device
-    code = torch.zeros_like(true)
+    code = torch.zeros(len(true), dtype=torch.int64, device=device)
     for column in columns:
         code = code * len(column.labels) + torch.as_tensor(column.codes.astype(np.int64), device=device)
     if known != labels:
         move = torch.as_tensor(places(known, labels), device=device)
-        true, called = move[true], move[called]
-    key = (code * k + true) * k + called
+        true, called = move[true.long()], move[called.long()]
+    key = (code * k + true.long()) * k + called
     size = k * k
     for column in columns:
         size *= len(column.labels)

@@ -13,11 +13,13 @@ from heldout.evidence.losses import LOSSES
 AT_ONCE = 1 << 24
 # Pairs of classes that a kernel counts in its own memory.
 MOST_PAIRS = 1023
-# Programs of a kernel that share the rows, for each processor of the device.
-PROGRAMS = 8
 # Fewer rows than this are not worth starting a kernel of our own for: torch's are compiled already.
 FEW = 1 << 16
-PAIR_BLOCK, GRID_BLOCK, LOSS_BLOCK = 4096, 1024, 256
+GRID_BLOCK, BATCH_BLOCK = 1024, 256
+# Rows of a block, warps that work on it, and programs for each processor of the device that share the rows.
+PAIRS, LOSS_ROWS = (4096, 8, 8), (128, 4, 16)
+# Rows of a block of one column, and warps.
+COLUMN = (1024, 4)
 # What the kernel of losses sums, in its order.
 SUMMED = ("brier", "log_loss", "spherical_score")
 
@@ -32,10 +34,10 @@ def _runs_kernels(tensor: Any) -> bool:
     return tensor.is_cuda and tensor.numel() >= FEW and has_triton()
 
 
-def _programs(tensor: Any) -> int:
+def _programs(tensor: Any, each: int) -> int:
     import torch
 
-    return int(torch.cuda.get_device_properties(tensor.device).multi_processor_count) * PROGRAMS
+    return int(torch.cuda.get_device_properties(tensor.device).multi_processor_count) * each
 
 
 def _bytes(column: Any) -> Any:
@@ -83,9 +85,10 @@ def _count_pairs(truth: Any, predicted: Any, starts: tuple[int, int], width: int
     power = max(1 << size.bit_length(), 32)
     out = torch.zeros(power, dtype=torch.int64, device=truth.device)
     read = _bytes(truth)
-    triton_kernels.count_pairs[(_programs(truth),)](
+    block, warps, each = PAIRS
+    triton_kernels.count_pairs[(_programs(truth, each),)](
         read, read if predicted is None else _bytes(predicted), out, len(truth), *starts, width,
-        PAIRED=predicted is not None, SIZE=power, BLOCK=PAIR_BLOCK,
+        PAIRED=predicted is not None, SIZE=power, BLOCK=block, num_warps=warps,
     )  # fmt: skip
     return out[:size]
 
@@ -103,6 +106,13 @@ def count_grid(values: Any, codes: Any, k: int, scale: Any, first: Any, size: in
     if _runs_kernels(values):
         from heldout.engines.tensors import triton_kernels
 
+        if columns == 1 and own is None and values.dtype == torch.float32 and abs(first[0]) + size * k < 1 << 30:
+            block, warps = COLUMN
+            triton_kernels.count_column[(-(-n // block),)](
+                values.contiguous(), _bytes(codes), table, n, float(scale[0]), int(first[0]), k,
+                BLOCK=block, num_warps=warps,
+            )  # fmt: skip
+            return table.reshape(columns, size, k)
         across = min(1 << (columns - 1).bit_length(), 32)
         down = GRID_BLOCK // across
         triton_kernels.count_cells_of_grid[(-(-n // down), -(-columns // across))](
@@ -144,13 +154,51 @@ def _sum_losses(state: dict[str, Any], p: Any, positive: Any, eps: float) -> dic
     begun = loss_sums.begin(2, p.device, weighted=False)
     loss_sums.add_positive(begun, p[:FEW].double(), positive[:FEW], eps)
     state["centre"] = begun["centre"]
-    programs, keys = _programs(p), 32
+    block, warps, each = LOSS_ROWS
+    programs, keys = _programs(p, each), 32
     out = torch.zeros((programs, loss_sums.TERMS, keys), dtype=torch.float64, device=p.device)
     edges = torch.linspace(0, 1, loss_sums.BINS + 1, dtype=torch.float64, device=p.device)[1:-1].contiguous()
     triton_kernels.sum_losses[(programs,)](
         p, _bytes(positive), state["centre"], edges, out, state["clipped"], len(p), eps,
-        BINS=loss_sums.BINS, TERMS=loss_sums.TERMS, KEYS=keys, BLOCK=LOSS_BLOCK,
+        BINS=loss_sums.BINS, TERMS=loss_sums.TERMS, KEYS=keys, BLOCK=block, num_warps=warps,
     )  # fmt: skip
     state["sums"] = out.sum(dim=0)[None, :, : loss_sums.KEYS]
     state["cases"] = state["sums"][0, 0].round().long()
     return state
+
+
+def counts_batches(values: Any, targets: Any) -> bool:
+    """Whether one kernel can count a batch of two classes: one column, and whole numbers as targets."""
+    one = values.shape[1] == 1 and not targets.is_floating_point() and targets.device == values.device
+    return bool(one and values.is_cuda and has_triton() and tuple(LOSSES) == SUMMED and FEW < 1 << 60)
+
+
+def count_batch(
+    state: dict[str, Any], values: Any, targets: Any, ladder: Any, mode: int, place: int, ignored: int | None,
+    before: int,
+) -> None:  # fmt: skip
+    """Check and count a batch of two classes by two kernels; `state` has the centres of the losses already.
+
+    `mode` is 0 where the batch tells whether it is logits, 1 where it is, and 2 where it is probabilities.
+    """
+    import torch
+
+    from heldout.engines.tensors import triton_kernels
+    from heldout.engines.tensors.ladder import LOWEST
+
+    n = len(values)
+    column, classes = values.reshape(-1), _bytes(targets)
+    seen = torch.zeros(2, dtype=torch.int64, device=values.device)
+    grid = (-(-n // BATCH_BLOCK),)
+    skipped, skips = (0, False) if ignored is None else (ignored, True)
+    triton_kernels.check_batch[grid](
+        column, classes, state["flags"], state["first_row"].view(torch.int64), state["ends"], seen, n, before, skipped,
+        IGNORES=skips, BLOCK=BATCH_BLOCK,
+    )  # fmt: skip
+    triton_kernels.count_batch[grid](
+        column, classes, seen, state["flags"], state["reach"], state["bins"], state["confusion"], state["sums"],
+        state["cases"], state["clipped"], state["centre"], state["limits"], n, skipped,
+        float(torch.finfo(values.dtype).eps),
+        MODE=mode, IGNORES=skips, PLACE=place, DEPTH=ladder.depth, RUNG=ladder.rung, LOWEST=LOWEST,
+        SLOPE=ladder.slope, SIZE=ladder.size, BINS=loss_sums.BINS, KEYS=32, BLOCK=BATCH_BLOCK,
+    )  # fmt: skip

@@ -54,7 +54,7 @@ class Ladder:
         return self.depth - INNER
 
     @property
-    def _slope(self) -> int:
+    def slope(self) -> int:
         """The number of bins from 2**-LOWEST to 2**-INNER."""
         return (LOWEST - INNER) << self.rung
 
@@ -65,7 +65,7 @@ class Ladder:
     @property
     def size(self) -> int:
         """The number of bins."""
-        return 2 * self._slope + self._middle + 3
+        return 2 * self.slope + self._middle + 3
 
     def places(self, scores: Any) -> Any:
         """The bin of each score, a tensor of floats of 64 bits from 0 to 1."""
@@ -78,7 +78,7 @@ class Ladder:
         bits = torch.where(low, scores.view(torch.int64), (1.0 - scores).view(torch.int64) - 1)
         rung = ((bits >> shift) - ((BIAS - LOWEST) << self.rung) + 1).clamp_(min=0)
         inside = bits >= ((BIAS - INNER) << FRACTION)
-        middle = (scores * float(1 << self.depth)).long() + (1 + self._slope - (1 << self.rung))
+        middle = (scores * float(1 << self.depth)).long() + (1 + self.slope - (1 << self.rung))
         place = torch.where(inside, middle, torch.where(low, rung, self.size - 2 - rung))
         return torch.where(scores >= 1, self.size - 1, place)
 
@@ -89,7 +89,7 @@ class Ladder:
         >>> bool((low[1:] == low[:-1] + np.exp2(exponent[:-1].astype(float))).all())
         True
         """
-        rungs = np.arange(self._slope + 1, dtype=np.int64) + ((BIAS - LOWEST) << self.rung)
+        rungs = np.arange(self.slope + 1, dtype=np.int64) + ((BIAS - LOWEST) << self.rung)
         steps = (rungs << (FRACTION - self.rung)).view(np.float64)
         narrow = (rungs[:-1] >> self.rung) - BIAS - self.rung
         cells = np.arange(self._middle, dtype=np.float64) + float(1 << self.rung)
