@@ -256,3 +256,19 @@ def test_large_tensors_on_a_device_stay_there():
 def test_what_is_no_tensor_is_none():
     assert as_tensor(S) is None
     assert as_tensor([1, 2]) is None
+
+
+def test_very_many_bins_are_joined_where_that_costs_the_area_next_to_nothing(monkeypatch):
+    monkeypatch.setattr("heldout.engines.tensors.ladder.ENOUGH", 500)
+    ladder, scores = Ladder(20), rng.random(20_000)
+    positive = rng.random(20_000) < scores
+    place = ladder.places(torch.from_numpy(scores)).numpy()
+    table = np.bincount(place * 2 + positive, minlength=2 * ladder.size).reshape(-1, 2)
+    found = ladder.bins([table], float(scores.min()), float(scores.max()), MOST)
+    assert found.base > -20
+    assert np.array_equal(found.counts.sum(axis=0), table.sum(axis=0))
+    assert np.array_equal(np.unique(floor_to(scores, found.base)), np.unique(floor_to(found.low, found.base)))
+    exact = heldout.evaluate(positive.astype(int), score=scores, measures=["roc_auc"])["roc_auc"]
+    counts = found.counts.astype(float)
+    slack = counts[:, 0] @ counts[:, 1] / np.prod(counts.sum(axis=0))
+    assert slack < (exact.high - exact.low) / 3.92 / 30
