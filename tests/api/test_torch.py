@@ -365,3 +365,47 @@ def test_without_torch_it_says_what_to_install(tmp_path):
 def test_torch_is_not_imported_for_rows():
     script = "import sys, heldout; heldout.evaluate([0, 1, 1], score=[.2, .9, .4]); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+LIGHTNING = """
+    import sys, warnings
+    warnings.simplefilter("ignore")
+    import lightning, torch
+    import heldout.torch
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+
+    class Classifier(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.seen = torch.nn.Linear(3, 4), heldout.torch.Evidence(labels=4)
+        def training_step(self, batch, index):
+            return torch.nn.functional.cross_entropy(self.layer(batch[0]), batch[1])
+        def validation_step(self, batch, index):
+            self.seen.update(self.layer(batch[0]), batch[1])
+        def on_validation_epoch_end(self):
+            evaluation = self.seen.compute(measures=["accuracy"])
+            self.log("rows", evaluation["accuracy"].n)
+            self.log("accuracy", evaluation["accuracy"].value)
+            self.seen.reset()
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    rows = torch.utils.data.TensorDataset(torch.randn(60, 3), torch.randint(0, 4, (60,)))
+    loader = torch.utils.data.DataLoader(rows, batch_size=25)
+    trainer = lightning.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,
+                                enable_progress_bar=False, enable_model_summary=False, num_sanity_val_steps=0)
+    model = Classifier()
+    trainer.fit(model, loader, loader)
+    right = float((model.layer(rows.tensors[0]).argmax(dim=1) == rows.tensors[1]).float().mean())
+    found = trainer.callback_metrics
+    sys.exit(not (float(found["rows"]) == 60 and abs(float(found["accuracy"]) - right) < 1e-6))
+"""
+
+
+def test_lightning_logs_what_was_counted():
+    pytest.importorskip("lightning")
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LIGHTNING)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr[-2000:]

@@ -253,6 +253,57 @@ def test_large_tensors_on_a_device_stay_there():
     assert heldout.count(truth, score=scores).counted.differing(there, relative=BOUND) == ()
 
 
+@pytest.fixture
+def everywhere(monkeypatch):
+    """Tensors in the processor's memory, and few of them, are counted as those of an accelerator are."""
+    for place in ("engines.engine_choice", "engines.accumulator", "engines.tensors.engine", "predictions.case_values"):
+        monkeypatch.setattr(f"heldout.{place}.device_tensor", as_tensor)
+    monkeypatch.setattr("heldout.engines.tensors.engine.FETCHED", 0)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_every_door_counts_tensors_where_they_are(device):
+    truth, scores = (torch.from_numpy(column).to(device) for column in (Y, S))
+    there = heldout.count(Y, score=S).counted
+    assert heldout.count(truth, score=scores).counted.differing(there, relative=BOUND) == ()
+    # Fractions in the place of predictions are scores.
+    found = heldout.evaluate(truth, scores)
+    assert found.predictions is None
+    assert found.counted.differing(there, relative=BOUND) == ()
+    assert heldout.evaluate(truth, scores, engine="memory").predictions is not None
+    assert (
+        heldout.choose_threshold(truth, scores, by="f1").threshold == heldout.choose_threshold(Y, S, by="f1").threshold
+    )
+    grown = heldout.Evidence(labels=[0, 1])
+    for rows in np.array_split(np.arange(N), 3):
+        grown.update(truth[rows], score=scores[rows])
+    assert grown.n == N
+    expected = heldout.Evidence(labels=[0, 1])
+    for rows in np.array_split(np.arange(N), 3):
+        expected.update(Y[rows], score=S[rows])
+    assert grown.counted.differing(expected.counted, relative=BOUND) == ()
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"labels": [0, 2]},
+        {"labels": [0, 1], "positive": 7},
+        {"score": S * 30},
+        {"score": P},
+        {"score": S, "weight": np.full(N, 1e-200)},
+    ],
+)
+def test_what_does_not_fit_is_said_in_the_words_for_arrays(device, asked):
+    asked = {"score": S, **asked}
+    with pytest.raises(heldout.HeldoutError) as words:
+        heldout.evaluate(Y, **asked)
+    with pytest.raises(type(words.value)) as found:
+        heldout.evaluate(moved(Y, device), **{name: moved(value, device) for name, value in asked.items()})
+    assert str(found.value) == str(words.value)
+
+
 def test_what_is_no_tensor_is_none():
     assert as_tensor(S) is None
     assert as_tensor([1, 2]) is None
