@@ -213,44 +213,37 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     def _checked(self, values: Any, targets: Any, weight: Any, before: int) -> tuple[Any, Any, Any]:
         """The place of the true class, which rows count, and their weights; what is wrong is noted on the device."""
         state, k = self._state, len(self.labels)
+        found: dict[str, Any] = {}
+        given: dict[str, Any] = {}
         counting = torch.ones(len(values), dtype=torch.bool, device=values.device)
         if self.ignored is not None:
             counting = targets != self.ignored
-            Checks.note(state, "ignored", (~counting).sum())
-        lost = torch.zeros_like(counting)
+            found["ignored"] = ~counting
         if weight is not None:
-            Checks.note(state, "weightless", (counting & (weight == 0)).sum())
+            found["weightless"] = counting & (weight == 0)
             counting &= weight != 0
-            absent = counting & weight.isnan()
-            Checks.note(state, "weight", absent.sum())
-            heavy = counting & ~absent & ~(weight.isfinite() & (weight > 0))
-            Checks.note(state, "heavy", heavy.sum())
-            Checks.first(state, "heavy", heavy, weight, before)
-            lost |= absent
+            found["weight"] = counting & weight.isnan()
+            found["heavy"] = counting & ~found["weight"] & ~(weight.isfinite() & (weight > 0))
+            given["heavy"] = weight
         if targets.is_floating_point():
-            absent = counting & targets.isnan()
-            fraction = counting & ~absent & (targets != targets.floor())
-            Checks.note(state, "truth", absent.sum())
-            Checks.note(state, "fraction", fraction.sum())
-            Checks.first(state, "fraction", fraction, targets, before)
-            lost |= absent
-            targets = torch.where(absent | fraction, 0, targets)
+            found["truth"] = counting & targets.isnan()
+            found["fraction"] = counting & ~found["truth"] & (targets != targets.floor())
+            given["fraction"] = targets
+            targets = torch.where(found["truth"] | found["fraction"], 0, targets)
         true = targets.long()
-        outside = counting & ((true < 0) | (true >= k))
-        Checks.note(state, "outside", outside.sum())
+        found["outside"] = counting & ((true < 0) | (true >= k))
         for name, end in (("low outside", true), ("high outside", -true)):
-            Checks.reach(state, name, torch.where(outside, end, NEVER).amin())
-        absent = counting & values.isnan().any(dim=1)
-        infinite = values.isinf() & counting[:, None]
-        Checks.note(state, "score", absent.sum())
-        Checks.note(state, "infinite", infinite.sum())
-        Checks.first(state, "infinite", infinite.any(dim=1), true, before)
-        lost |= absent
-        Checks.note(state, "lost", lost.sum())
-        Checks.first(state, "lost", lost, true, before)
-        valid = counting & ~lost & ~outside & ~infinite.any(dim=1)
+            Checks.reach(state, name, torch.where(found["outside"], end, NEVER).amin())
+        found["score"] = counting & values.isnan().any(dim=1)
+        found["infinite"] = (values.isinf() & counting[:, None]).sum(dim=1)
+        found["lost"] = found["score"]
+        for role in ("truth", "weight"):
+            if role in found:
+                found["lost"] = found["lost"] | found[role]
+        Checks.note(state, found, given, before)
+        valid = counting & ~found["lost"] & ~found["outside"] & (found["infinite"] == 0)
         if weight is not None:
-            valid &= ~heavy
+            valid &= ~found["heavy"]
             weight = torch.where(valid, weight, 0.0)
         return torch.where(valid, true, 0), valid, weight
 
@@ -272,14 +265,12 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             likely, given = torch.softmax(values, dim=1), values
         given = given.clamp(0, 1)
         if self.logits is None:
-            all_fine = fine.all()
-            there = valid.any()
-            Checks.note(state, "probabilities", all_fine & there)
-            Checks.note(state, "logits", ~all_fine & there)
+            all_fine, there = fine.all(), valid.any()
+            # The last of the flags: batches of logits, and of probabilities.
+            state["flags"][-2:] += torch.stack([~all_fine & there, all_fine & there])
             return torch.where(all_fine, given, likely)
         if not self.logits:
-            Checks.note(state, "improbable", (~fine).sum())
-            Checks.first(state, "improbable", ~fine, values[:, 0], before)
+            Checks.note(state, {"improbable": ~fine}, {}, before)
         return likely if self.logits else given
 
     def _add_classes(self, p: Any, true: Any, weight: Any, valid: Any) -> None:

@@ -52,23 +52,24 @@ class Checks:
         }
 
     @staticmethod
-    def note(state: State, name: str, number: Any) -> None:
-        """Add to a counter."""
-        state["flags"][COUNTED.index(name)] += number
+    def note(state: State, found: Mapping[str, Any], values: Mapping[str, Any], before: int) -> None:
+        """Count rows in which something was found, or how often in each; `before` is how many rows came earlier.
 
-    @staticmethod
-    def first(state: State, name: str, bad: Any, values: Any, before: int) -> None:
-        """Remember the first bad row, if none was met before; `before` is how many rows came earlier."""
+        Of `values` the one in the first such row is remembered, if none was met before.
+        """
         import torch
 
-        at = FIRSTS.index(name)
-        place = bad.byte().argmax()
-        row = torch.where(bad.any(), (place + before).double(), torch.inf)
-        earlier = state["first_row"][at]
-        # A copy: writing would change what is looked at.
-        value = torch.where(row < earlier, values.index_select(0, place[None])[0].double(), state["first_value"][at])
-        state["first_value"][at] = value
-        state["first_row"][at] = torch.minimum(earlier, row)
+        some = next(iter(found.values()))
+        nothing = torch.zeros_like(some, dtype=torch.bool)
+        state["flags"] += torch.stack([found.get(name, nothing).to(torch.int32) for name in COUNTED]).sum(dim=1)
+        bad = torch.stack([found[name] > 0 if name in found else nothing for name in FIRSTS])
+        rows = torch.arange(before, before + len(some), dtype=torch.float64, device=some.device)
+        first = torch.where(bad, rows, torch.inf).amin(dim=1)
+        if values:
+            columns = torch.stack([values[name].double() if name in values else rows for name in FIRSTS])
+            value = columns.gather(1, bad.byte().argmax(dim=1)[:, None])[:, 0]
+            state["first_value"].copy_(torch.where(first < state["first_row"], value, state["first_value"]))
+        state["first_row"].copy_(torch.minimum(state["first_row"], first))
 
     @staticmethod
     def reach(state: State, name: str, value: Any) -> None:
