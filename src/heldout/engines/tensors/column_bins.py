@@ -15,6 +15,8 @@ from heldout.evidence.score_bins import MOST, ScoreBins
 # unevenly over the range of their scores, and many would take more room than the cache of the device has.
 FINER, FINER_OF_MANY = 3, 2
 MANY = 1 << 17
+# Counters of a grid have 32 bits.
+LONGEST = 1 << 31
 # Bins of several columns are counted at once, as long as the counters are at most this many.
 COUNTERS = 1 << 24
 # Exponents of powers of two with which floats of 32 bits are multiplied without rounding.
@@ -32,7 +34,7 @@ def columns_bins(
     columns = values.shape[1]
     found: list[ScoreBins | None] = [None] * columns
     tables = 2 if sided else k
-    if weight is None and len(values) > most:
+    if weight is None and most < len(values) < LONGEST:
         at_once = max(COUNTERS // (_cells(most) * tables), 1)
         for start in range(0, columns, at_once):
             some = slice(start, min(start + at_once, columns))
@@ -76,9 +78,10 @@ def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> lis
         chosen = np.flatnonzero(usable & (level == up))
         there = torch.as_tensor(chosen, device=table.device)
         kept = levels[up][there].nonzero()
-        joined = table[there].reshape(len(chosen), -1, 1 << up, k).sum(dim=2)
-        counts = joined[kept[:, 0], kept[:, 1]].to(torch.int64).cpu().numpy()
-        cells = kept[:, 1].double().cpu().numpy()
+        joined = table[there].reshape(len(chosen), -1, 1 << up, k).sum(dim=2, dtype=torch.int32)
+        # Four bytes travel, and eight are worked on.
+        counts = joined[kept[:, 0], kept[:, 1]].cpu().numpy().astype(np.int64)
+        cells = kept[:, 1].to(torch.int32).cpu().numpy().astype(np.float64)
         ends = np.cumsum(counted[up][chosen]).tolist()
         for at, start, stop in zip(chosen.tolist(), [0, *ends], ends, strict=False):
             base = int(exponent[at]) + up

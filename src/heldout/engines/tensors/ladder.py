@@ -24,7 +24,7 @@ DEEPEST = 20
 # Counters of all columns and classes together, of eight bytes each.
 MOST_COUNTERS = 1 << 24
 # So many bins are few enough, and by so many standard errors the area may be uncertain.
-ENOUGH, CERTAIN = 1 << 17, 1 / 40
+ENOUGH, CERTAIN = 1 << 17, 1 / 20
 # The fraction bits of a float of 64 bits, and what is added to its exponent.
 FRACTION, BIAS = 52, 1023
 
@@ -134,7 +134,7 @@ def _met(counts: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _is_certain(counts: NDArray[Any]) -> bool:
-    """Whether the order of scores within bins changes the area by less than a fortieth of its standard error.
+    """Whether the order of scores within bins changes the area by less than a twentieth of its standard error.
 
     The standard error is that of Hanley and McNeil (1982), from the area and the numbers of both classes alone.
     """
