@@ -162,8 +162,11 @@ def _sum_losses(state: dict[str, Any], p: Any, positive: Any, eps: float) -> dic
         p, _bytes(positive), state["centre"], edges, out, state["clipped"], len(p), eps,
         BINS=loss_sums.BINS, TERMS=loss_sums.TERMS, KEYS=keys, BLOCK=block, num_warps=warps,
     )  # fmt: skip
-    state["sums"] = out.sum(dim=0)[None, :, : loss_sums.KEYS]
-    state["cases"] = state["sums"][0, 0].round().long()
+    sums = out.sum(dim=0)[:, : loss_sums.KEYS]
+    number, squares = sums[0], sums[2]
+    # The Brier loss is the square, so the first power of it about its centre is known by class and bin.
+    sums[3] = squares - state["centre"][0] * number
+    state["sums"], state["cases"] = sums[None], number.round().long()
     return state
 
 

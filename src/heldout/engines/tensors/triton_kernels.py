@@ -218,10 +218,11 @@ def sum_losses(
     probability, positive, centre, edges, out, clipped, n, eps,
     BINS: tl.constexpr, TERMS: tl.constexpr, KEYS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Sums of the cases of every program: by class and bin, and for losses by class, in the first bin of each.
+    """Sums of the cases of every program, whose terms stand as in `loss_sums`.
 
-    The terms stand as in `loss_sums`: 1, y − p and its square, then three powers of the Brier, the log and the
-    spherical loss about their centres.
+    1, y − p and its square are summed by class and bin. Of the log and the spherical loss about their centres the
+    first power is summed by class, in the first bin of each, and the others all in one; so are those of the Brier loss,
+    whose first power follows from the squares.
     """
     keys = tl.arange(0, KEYS)
     brier_centre = tl.load(centre)
@@ -231,8 +232,7 @@ def sum_losses(
     gaps = tl.zeros([KEYS], dtype=tl.float64)
     squares = tl.zeros([KEYS], dtype=tl.float64)
     none = tl.zeros([BLOCK], dtype=tl.float64)
-    b1, b2, b3, l1, l2, l3, s1, s2, s3 = none, none, none, none, none, none, none, none, none
-    pb1, pb2, pb3, pl1, pl2, pl3, ps1, ps2, ps3 = none, none, none, none, none, none, none, none, none
+    b2, b3, l1, l2, l3, s1, s2, s3, hit_l, hit_s = none, none, none, none, none, none, none, none, none, none
     low = tl.zeros([BLOCK], dtype=tl.int32)
     step = tl.num_programs(0).to(tl.int64) * BLOCK
     for start in range(tl.program_id(0).to(tl.int64) * BLOCK, n, step):
@@ -258,9 +258,7 @@ def sum_losses(
         squares += tl.sum(tl.where(at, square[:, None], 0.0), axis=0)
         brier = (square - brier_centre) * one
         loss = (-tl.log(raised) - log_centre) * one
-        sphere = (right / tl.sqrt(right * right + square) - sphere_centre) * one
-        hit_brier, hit_loss, hit_sphere = brier * y, loss * y, sphere * y
-        b1 += brier
+        sphere = (right * tl.rsqrt(right * right + square) - sphere_centre) * one
         b2 += brier * brier
         b3 += brier * brier * brier
         l1 += loss
@@ -269,28 +267,20 @@ def sum_losses(
         s1 += sphere
         s2 += sphere * sphere
         s3 += sphere * sphere * sphere
-        pb1 += hit_brier
-        pb2 += hit_brier * brier
-        pb3 += hit_brier * brier * brier
-        pl1 += hit_loss
-        pl2 += hit_loss * loss
-        pl3 += hit_loss * loss * loss
-        ps1 += hit_sphere
-        ps2 += hit_sphere * sphere
-        ps3 += hit_sphere * sphere * sphere
+        hit_l += loss * y
+        hit_s += sphere * y
     base = out + tl.program_id(0).to(tl.int64) * (TERMS * KEYS)
     tl.store(base + keys, number)
     tl.store(base + KEYS + keys, gaps)
     tl.store(base + 2 * KEYS + keys, squares)
-    _store(base + 3 * KEYS, b1, pb1, BINS)
-    _store(base + 4 * KEYS, b2, pb2, BINS)
-    _store(base + 5 * KEYS, b3, pb3, BINS)
-    _store(base + 6 * KEYS, l1, pl1, BINS)
-    _store(base + 7 * KEYS, l2, pl2, BINS)
-    _store(base + 8 * KEYS, l3, pl3, BINS)
-    _store(base + 9 * KEYS, s1, ps1, BINS)
-    _store(base + 10 * KEYS, s2, ps2, BINS)
-    _store(base + 11 * KEYS, s3, ps3, BINS)
+    tl.store(base + 4 * KEYS, tl.sum(b2))
+    tl.store(base + 5 * KEYS, tl.sum(b3))
+    _store(base + 6 * KEYS, l1, hit_l, BINS)
+    tl.store(base + 7 * KEYS, tl.sum(l2))
+    tl.store(base + 8 * KEYS, tl.sum(l3))
+    _store(base + 9 * KEYS, s1, hit_s, BINS)
+    tl.store(base + 10 * KEYS, tl.sum(s2))
+    tl.store(base + 11 * KEYS, tl.sum(s3))
     tl.atomic_add(clipped, tl.sum(low).to(tl.int64))
 
 
