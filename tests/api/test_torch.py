@@ -11,14 +11,12 @@ import textwrap
 
 import numpy as np
 import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import heldout
+import heldout.torch as ht
 from heldout.values import differing
-
-torch = pytest.importorskip("torch")
-ht = pytest.importorskip("heldout.torch")
-
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402 - only where torch is
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 BOUND = 1e-12
@@ -404,7 +402,6 @@ LIGHTNING = """
 
 
 def test_lightning_logs_what_was_counted():
-    pytest.importorskip("lightning")
     found = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(LIGHTNING)], capture_output=True, text=True, check=False
     )

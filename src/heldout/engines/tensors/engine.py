@@ -334,7 +334,7 @@ def _places(column: Any, ends: tuple[int, int], values: NDArray[np.int64], place
         return whole
     if len(table) <= 2:
         # A byte a row: rows may be very many.
-        return torch.where(whole == ends[0], *(int(table[at]) for at in (0, -1))).to(torch.uint8)
+        return torch.where(whole == ends[0], int(table[0]), int(table[-1])).to(torch.uint8)
     moves = torch.as_tensor(table, device=column.device)
     parts = [moves[part.long() - ends[0]] for part in whole.split(AT_ONCE)]
     return torch.cat(parts)

@@ -159,12 +159,7 @@ def count_batch(
     bits = p.to(tl.int64, bitcast=True)
     tl.atomic_min(reach, tl.min(tl.where(valid, bits, 9218868437227405312)))
     tl.atomic_min(reach + 1, tl.min(tl.where(valid, -bits, 9218868437227405312)))
-    low = p < 0.5
-    turned = tl.where(low, bits, (1.0 - p).to(tl.int64, bitcast=True) - 1)
-    rung = tl.maximum((turned >> (52 - RUNG)) - ((1023 - LOWEST) << RUNG) + 1, 0)
-    middle = (p * (1 << DEPTH)).to(tl.int64) + (1 + SLOPE - (1 << RUNG))
-    place = tl.where(turned >= 4580160821035794432, middle, tl.where(low, rung, SIZE - 2 - rung))
-    place = tl.where(p >= 1.0, SIZE - 1, place)
+    place = _climb(p, bits, DEPTH, RUNG, LOWEST, SLOPE, SIZE)
     hit = target == PLACE
     y = hit.to(tl.float64)
     tl.atomic_add(bins + (place * 2 + hit.to(tl.int64)), tl.full([BLOCK], 1, dtype=tl.int64), mask=valid, sem="relaxed")
@@ -197,6 +192,19 @@ def count_batch(
     _add_powers(sums + 6 * BINS, brier, y, BINS)
     _add_powers(sums + 12 * BINS, loss, y, BINS)
     _add_powers(sums + 18 * BINS, sphere, y, BINS)
+
+
+@jit
+def _climb(
+    p, bits, DEPTH: tl.constexpr, RUNG: tl.constexpr, LOWEST: tl.constexpr, SLOPE: tl.constexpr, SIZE: tl.constexpr,
+):  # fmt: skip
+    """The bin of the ladder for each probability, as `Ladder.places` has it."""
+    low = p < 0.5
+    turned = tl.where(low, bits, (1.0 - p).to(tl.int64, bitcast=True) - 1)
+    rung = tl.maximum((turned >> (52 - RUNG)) - ((1023 - LOWEST) << RUNG) + 1, 0)
+    middle = (p * (1 << DEPTH)).to(tl.int64) + (1 + SLOPE - (1 << RUNG))
+    place = tl.where(turned >= 4580160821035794432, middle, tl.where(low, rung, SIZE - 2 - rung))
+    return tl.where(p >= 1.0, SIZE - 1, place)
 
 
 @jit
