@@ -20,6 +20,7 @@ from heldout.evidence.confusion import Counts
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import load, save
 from heldout.predictions.case_values import ask_for_positive, raw_scores, take_as_scores, weighted_rows, weights
+from heldout.predictions.device_arrays import device_tensor
 from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
 from heldout.predictions.score_columns import may_be_score
@@ -322,6 +323,8 @@ class Evidence:
 
     def _take(self, batch: Batch) -> None:
         """Count a batch, or keep it until it is known which classes there are."""
+        if self._labels is not None and self._count_on_device(batch, self._labels):
+            return
         columns = batch.score_columns()
         if not columns:
             self._add(batch, self._labels)
@@ -348,6 +351,23 @@ class Evidence:
             vars(self).update(before)
             raise
         self._known = known
+
+    def _count_on_device(self, batch: Batch, labels: tuple[Label, ...]) -> bool:
+        """Count a large batch of tensors on their accelerator; False where it is none, and is read as rows."""
+        given = [batch.data, batch.score, *batch.roles.values()]
+        if not any(values is not None and device_tensor(values) is not None for values in given):
+            return False
+        from heldout.engines.tensors.engine import count_tensors
+
+        asked = replace(self._asked(labels), score=batch.score, slices=batch.slices)
+        found = count_tensors(batch.data, batch.roles, asked)
+        if found is None:
+            return False
+        counted = found[0]
+        self._grown = self._grown.merged(BufferedCounts.of(counted))
+        if counted.scores is not None and not counted.scores.per_class:
+            self._settled = counted.positive
+        return True
 
     def _wait(self, batch: Batch, known: tuple[Label, ...]) -> None:
         """Keep a batch until its classes are known, or until too many rows wait for that."""

@@ -15,6 +15,7 @@ from heldout.engines.engine_errors import engine_errors
 from heldout.errors import HeldoutError, OptionError
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import is_evidence_file
+from heldout.predictions.device_arrays import device_tensor
 from heldout.predictions.source import NamedFrame, ReadOptions, Source
 
 if TYPE_CHECKING:
@@ -157,6 +158,8 @@ def counted_elsewhere(
         data, name = data.frame, data.name
     if isinstance(data, str | Path):
         return _count_path(data, roles, asked, where)
+    if where.engine is None and (found := _count_on_device(data, roles, asked)) is not None:
+        return found
     frame = lazy_frame(data)
     if frame is None:
         if where.engine not in (None, "memory"):
@@ -167,6 +170,16 @@ def counted_elsewhere(
         return None
     check_no_engine(data, where.engine)
     return _aggregated(frame, name, roles, asked, where)
+
+
+def _count_on_device(data: Any, roles: dict[str, Any], asked: ReadOptions) -> tuple[Counted, Source] | None:
+    """What was counted of tensors where they are; None where there are none on an accelerator."""
+    given = [data, asked.score, *roles.values()]
+    if not any(values is not None and device_tensor(values) is not None for values in given):
+        return None
+    from heldout.engines.tensors.engine import count_tensors
+
+    return count_tensors(data, roles, asked)
 
 
 def check_no_engine(data: Any, engine: str | None) -> None:

@@ -394,7 +394,7 @@ def counted(
     given, gone, gaps = left_out(predictions)
     return Counted(
         confusion=confusion,
-        positive=_positive(predictions, labels),
+        positive=positive_among(predictions, labels),
         threshold=predictions.threshold if predictions.scores is not None else None,
         scores=None if predictions.scores is None else score_tally(predictions),
         folds=folds,
@@ -415,7 +415,7 @@ def counted(
     )
 
 
-def _positive(predictions: Predictions, labels: tuple[Label, ...]) -> Label | None:
+def positive_among(predictions: Predictions, labels: tuple[Label, ...]) -> Label | None:
     """The positive class; without scores it is one of the classes that were met."""
     if predictions.scores is not None or predictions.positive in labels:
         return predictions.positive

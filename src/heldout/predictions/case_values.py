@@ -18,7 +18,8 @@ from heldout.errors import ColumnError, LabelError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Unfit, format_end
 from heldout.files.column_types import THOUSANDS
-from heldout.predictions.containers import unwrap
+from heldout.predictions.containers import readable, unwrap
+from heldout.predictions.device_arrays import device_tensor, holds_fractions
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.score_columns import class_of, sum_tolerance
 
@@ -378,6 +379,7 @@ def _square(values: Any, called: str) -> NDArray[Any] | None:
     if hasattr(values, "detach"):
         values = values.detach()
         values = values.cpu() if hasattr(values, "cpu") else values
+        values = readable(values)
     nested = isinstance(values, list | tuple) and values and isinstance(values[0], list | tuple | np.ndarray)
     if not nested and getattr(values, "ndim", 1) != 2:
         return None
@@ -430,6 +432,13 @@ def _are_scores(values: Any) -> bool:
         return len(values.columns) > 1
     if "float" not in str(getattr(values, "dtype", "")).casefold():
         return False
+    return _holds_fractions(values)
+
+
+def _holds_fractions(values: Any) -> bool:
+    """Whether an array of floats has a column for each class, or numbers that are not whole."""
+    if (tensor := device_tensor(values)) is not None:
+        return holds_fractions(tensor)
     square = _square(values, "predicted")
     if square is not None and square.ndim == 2:
         return True
@@ -451,12 +460,7 @@ def settle_scores(
     if bad.any():
         row = int(np.flatnonzero(bad.any(axis=-1) if bad.ndim == 2 else bad)[0])
         row, number = row if rows is None else int(rows[row]), int(bad.sum())
-        raise ValuesError(
-            f"1 score is not finite, in row {row + 1:,}."
-            if number == 1
-            else f"{number:,} scores are not finite; the first is in row {row + 1:,}.",
-            hint=REPLACE_INFINITIES,
-        )
+        raise refuse_infinite(number, row)
     raw, notes = _without_noise(raw)
     values = raw.values
     if values.ndim == 1:
@@ -480,6 +484,16 @@ def settle_scores(
     return Scores(values, reason, notes=notes if reason else (*notes, *_rounded_note(values)))
 
 
+def refuse_infinite(number: int, row: int) -> ValuesError:
+    """The error of so many scores that are not finite; `row` is the place, from 0, of the first."""
+    return ValuesError(
+        f"1 score is not finite, in row {row + 1:,}."
+        if number == 1
+        else f"{number:,} scores are not finite; the first is in row {row + 1:,}.",
+        hint=REPLACE_INFINITIES,
+    )
+
+
 def _without_noise(raw: RawScores) -> tuple[RawScores, tuple[str, ...]]:
     """Probabilities that arithmetic carried a little beyond 0 or 1 moved back to these, and a note that says so."""
     low, high = float(raw.values.min(initial=0.0)), float(raw.values.max(initial=1.0))
@@ -489,10 +503,14 @@ def _without_noise(raw: RawScores) -> tuple[RawScores, tuple[str, ...]]:
     # A few numbers around 0 alone are scores of another kind.
     if float(raw.values.max()) <= NOISE:
         return raw, ()
+    return RawScores(np.clip(raw.values, 0, 1), raw.names), (noise_note(beyond, low, high),)
+
+
+def noise_note(beyond: int, low: float, high: float) -> str:
+    """What is said of so many probabilities that arithmetic carried beyond 0 or 1, which run from `low` to `high`."""
     worst = format_end(low if -low > high - 1 else high)
     are = "is" if beyond == 1 else "are"
-    note = f"{counted(beyond, 'score')} beyond 0 or 1 by rounding, such as {worst}, {are} taken as 0 or 1"
-    return RawScores(np.clip(raw.values, 0, 1), raw.names), (note,)
+    return f"{counted(beyond, 'score')} beyond 0 or 1 by rounding, such as {worst}, {are} taken as 0 or 1"
 
 
 # Probabilities that sum to 1 up to this, for each class, need no word.

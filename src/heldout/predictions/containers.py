@@ -80,7 +80,7 @@ def _array_of_tensor(values: Any, name: str) -> NDArray[Any]:
         if hasattr(values, "detach"):
             values = values.detach()
         if hasattr(values, "cpu"):
-            values = values.cpu()
+            values = readable(values.cpu())
         elif type(values).__module__.partition(".")[0] == "cupy":
             values = values.get()
         if hasattr(values, "__array__"):
@@ -103,6 +103,11 @@ def _array_of_tensor(values: Any, name: str) -> NDArray[Any]:
         f"{name} must be a list, an array, a tensor or a data frame column. Got {type(values).__name__}.",
         hint=ONE_PER_CASE,
     )
+
+
+def readable(tensor: Any) -> Any:
+    """A tensor in memory as NumPy reads it: of the floats that it does not know, as ones that hold the same numbers."""
+    return tensor.float() if str(getattr(tensor, "dtype", "")) == "torch.bfloat16" else tensor
 
 
 def index_notes(given: Mapping[str, Any]) -> list[str]:

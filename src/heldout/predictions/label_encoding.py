@@ -301,7 +301,7 @@ def _encode_floats(array: NDArray[Any], name: str) -> Coded:
     present = array[~absent] if absent.any() else array
     whole = np.isfinite(present) & (present == np.floor(present))
     if not whole.all():
-        raise _not_whole(present[~whole][0], name)
+        raise refuse_fraction(present[~whole][0], name)
     if len(present) and float(np.abs(present).max()) >= 2**63:
         distinct, codes = np.unique(present, return_inverse=True)
         coded = Coded(codes, 0, tuple(int(value) for value in distinct.tolist()))
@@ -310,7 +310,8 @@ def _encode_floats(array: NDArray[Any], name: str) -> Coded:
     return _with_missing(coded, absent) if absent.any() else coded
 
 
-def _not_whole(value: Any, name: str) -> LabelError:
+def refuse_fraction(value: Any, name: str) -> LabelError:
+    """The error of a column of labels that holds a number that is not whole."""
     return LabelError(
         f"{name} holds numbers that are not whole, such as {float(value):g}: those are scores, not labels.",
         hint="choose the column of classes, or give these as scores with score= (--score), and positive= (--positive) "
@@ -430,7 +431,7 @@ def as_label(value: Any, name: str) -> Label:
         return int(plain)
     if isinstance(plain, numbers.Real | Decimal):
         if not np.isfinite(float(plain)) or plain != math.trunc(plain):
-            raise _not_whole(plain, name)
+            raise refuse_fraction(plain, name)
         whole: Any = math.trunc(plain)
         return int(whole)
     nested = isinstance(value, Mapping | list | tuple | np.ndarray)

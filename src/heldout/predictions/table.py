@@ -314,9 +314,14 @@ def _narrow_scores(scores: Scores, threshold: float | None) -> list[str]:
     equal = int(np.count_nonzero(scores.values == np.float64(narrow)))
     if not equal:
         return []
+    return [narrow_note(equal, threshold, narrow)]
+
+
+def narrow_note(equal: int, threshold: float, narrow: float) -> str:
+    """What is said of so many scores that are the threshold but for the rounding of four bytes."""
     what = "1 score is" if equal == 1 else f"{equal:,} scores are"
     note = f"{what} {threshold:g} in four bytes (float32), which is {narrow!r} and below the threshold"
-    return [f"{note}; threshold={narrow!r} (--threshold) calls them positive"]
+    return f"{note}; threshold={narrow!r} (--threshold) calls them positive"
 
 
 def _turned(
@@ -479,22 +484,27 @@ def _without_missing(
     if not gaps:
         return columns, {}, None
     lacking = {name: int(where.sum()) for name, where in gaps.items()}
-    counts = ", ".join(f"{name} in {number:,}" for name, number in lacking.items())
     lost = np.logical_or.reduce(list(gaps.values()))
     if missing == "refuse":
         first = int(np.flatnonzero(lost)[0] if rows is None else rows[lost][0])
-        lost_rows = int(lost.sum())
-        what = "rows has a missing value" if lost_rows == 1 else "rows have missing values"
-        where = f"it is row {first + 1:,}" if lost_rows == 1 else f"the first is row {first + 1:,}"
-        raise ValuesError(
-            f"{lost_rows:,} of {len(lost):,} {what}: {counts}; {where}.",
-            hint=DROP_MISSING,
-        )
+        raise refuse_missing(int(lost.sum()), len(lost), lacking, first)
     if lost.all():
         raise NothingWholeError.of(len(lost), lacking)
     keep = ~lost
     kept = {name: column.taken(keep) if isinstance(column, Coded) else column[keep] for name, column in columns.items()}
     return kept, lacking, keep
+
+
+def refuse_missing(lost: int, rows: int, lacking: Mapping[str, int], first: int) -> ValuesError:
+    """The error of so many rows that lack a value; `first` is the place, from 0, of the first of them.
+
+    >>> print(refuse_missing(2, 10, {"score": 2}, 4).what)
+    2 of 10 rows have missing values: score in 2; the first is row 5.
+    """
+    counts = ", ".join(f"{name} in {number:,}" for name, number in lacking.items())
+    what = "rows has a missing value" if lost == 1 else "rows have missing values"
+    where = f"it is row {first + 1:,}" if lost == 1 else f"the first is row {first + 1:,}"
+    return ValuesError(f"{lost:,} of {rows:,} {what}: {counts}; {where}.", hint=DROP_MISSING)
 
 
 def dropped_note(lost: int, rows: int, lacking: Mapping[str, int]) -> str:

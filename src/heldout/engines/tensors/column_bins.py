@@ -1,0 +1,218 @@
+"""Columns of scores on a device, in the bins that the engine in memory makes of them: on a grid, or by a sort."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from heldout.engines.tensors.kernels import count_grid
+from heldout.evidence.bin_grid import POINT, WHOLE, WIDEST
+from heldout.evidence.score_bins import MOST, ScoreBins
+
+# A grid is tried first that is up to so many times, as a power of two, finer than there may be bins: few bins spread
+# unevenly over the range of their scores, and many would take more room than the cache of the device has.
+FINER, FINER_OF_MANY = 3, 2
+MANY = 1 << 17
+# Counters of a grid have 32 bits.
+LONGEST = 1 << 31
+# Bins of several columns are counted at once, as long as the counters are at most this many.
+COUNTERS = 1 << 24
+# Exponents of powers of two with which floats of 32 bits are multiplied without rounding.
+SAFE = 100
+SIGN = -(1 << 31)
+
+
+def columns_bins(
+    values: Any, codes: Any, k: int, *, weight: Any = None, most: int = MOST, sided: bool = False
+) -> tuple[ScoreBins, ...]:
+    """Bins for every column of a table of finite scores.
+
+    `codes` are places among `k` classes; where the columns are `sided`, each tells its own class (1) from the rest (0).
+    """
+    columns = values.shape[1]
+    found: list[ScoreBins | None] = [None] * columns
+    tables = 2 if sided else k
+    if weight is None and most < len(values) < LONGEST:
+        at_once = max(COUNTERS // (_cells(most) * tables), 1)
+        for start in range(0, columns, at_once):
+            some = slice(start, min(start + at_once, columns))
+            found[some] = _on_grid(values[:, some], codes, tables, most, start if sided else None)
+    for at, bins in enumerate(found):
+        if bins is None:
+            own = (codes == at).long() if sided else codes
+            found[at] = sorted_bins(values[:, at].contiguous(), own, tables, weight=weight, most=most)
+    return tuple(bins for bins in found if bins is not None)
+
+
+def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> list[ScoreBins | None]:
+    """Bins of columns whose scores lie so densely that the grid is coarse; None for the others.
+
+    The grid is as fine as needed: its cells are counted, and joined in pairs until at most `most` are met.
+    """
+    import torch
+
+    ends = torch.stack(torch.aminmax(values, dim=0)).double().cpu().numpy() + 0.0
+    low, high = ends
+    exponent = _exponents(low, high, most)
+    scale = np.exp2(-exponent.astype(np.float64))
+    first = np.floor(low * scale) // 16 * 16
+    sizes = np.floor(high * scale) - first + 1
+    usable = (np.abs(exponent) < SAFE) & (np.maximum(np.abs(low), np.abs(high)) * scale < WHOLE / 2) & (high > low)
+    if not usable.any():
+        return [None] * values.shape[1]
+    size = int(-(-sizes[usable].max() // 16) * 16)
+    table = count_grid(values, codes, k, scale * usable, first * usable, size, own)
+    met = table.any(dim=2)
+    levels, numbers = [met], [met.sum(dim=1)]
+    for _ in range(FINER + 1):
+        levels.append(levels[-1].reshape(len(met), -1, 2).any(dim=2))
+        numbers.append(levels[-1].sum(dim=1))
+    counted = torch.stack(numbers).cpu().numpy()
+    level = np.argmax(counted <= most, axis=0)
+    # Where the finest grid has room to spare, a finer one may have room as well.
+    usable &= (counted <= most).any(axis=0) & (level > 0)
+    found: list[ScoreBins | None] = [None] * values.shape[1]
+    for up in sorted(set(level[usable].tolist())):
+        chosen = np.flatnonzero(usable & (level == up))
+        there = torch.as_tensor(chosen, device=table.device)
+        kept = levels[up][there].nonzero()
+        joined = table[there].reshape(len(chosen), -1, 1 << up, k).sum(dim=2, dtype=torch.int32)
+        # Four bytes travel, and eight are worked on.
+        counts = joined[kept[:, 0], kept[:, 1]].cpu().numpy().astype(np.int64)
+        cells = kept[:, 1].to(torch.int32).cpu().numpy().astype(np.float64)
+        ends = np.cumsum(counted[up][chosen]).tolist()
+        for at, start, stop in zip(chosen.tolist(), [0, *ends], ends, strict=False):
+            base = int(exponent[at]) + up
+            lower = (cells[start:stop] + first[at] / (1 << up)) * 2.0**base + 0.0
+            widths = np.full(stop - start, base, dtype=np.int16)
+            found[at] = ScoreBins(lower, widths, counts[start:stop], base, float(low[at]), float(high[at]), most=most)
+    return found
+
+
+def _cells(most: int) -> int:
+    """So many cells of a grid are counted where at most so many bins may be met."""
+    return most << (FINER if most < MANY else FINER_OF_MANY)
+
+
+def _exponents(low: Any, high: Any, most: int) -> Any:
+    """For each column the exponent with which its range takes about as many bins as there are counters."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        part, power = np.frexp((high / 2 - low / 2) / (_cells(most) // 2))
+    return power + (part > 0.5)
+
+
+def sorted_bins(scores: Any, codes: Any, k: int, *, weight: Any = None, most: int = MOST) -> ScoreBins:
+    """Bins of one column by sorting it: a bin for each distinct score, or on the finest grid that has room."""
+    import torch
+
+    if weight is None and scores.dtype == torch.float32:
+        distinct, place, code, rows = _packed(scores, codes, k)
+        sums: Sequence[Any] = ()
+    else:
+        ordered, order = torch.sort(scores.double() + 0.0)
+        place, distinct = _runs(ordered)
+        code, rows = codes[order].long(), torch.ones_like(place)
+        sums = () if weight is None else (weight[order], weight[order] ** 2)
+    ends = distinct[0], distinct[-1]
+    base = POINT if len(distinct) <= most else _base(distinct, most)
+    if base != POINT:
+        lower, distinct = _runs(_floored(distinct, base))
+        place = lower[place]
+    cell = place * k + code
+    size = len(distinct) * k
+    counts = torch.zeros(size, dtype=torch.int64, device=cell.device).scatter_add_(0, cell, rows)
+    heavy = [torch.zeros(size, dtype=torch.float64, device=cell.device).scatter_add_(0, cell, part) for part in sums]
+    low = distinct.cpu().numpy()
+    tables = [table.reshape(-1, k).cpu().numpy() for table in (counts, *heavy)]
+    widths = np.full(len(low), base, dtype=np.int16)
+    weights, squares = tables[1:] or (None, None)
+    ends_met = float(ends[0]), float(ends[1])
+    return ScoreBins(low, widths, tables[0], base, *ends_met, weights, squares, None, most)
+
+
+def _runs(ordered: Any) -> tuple[Any, Any]:
+    """For each of some numbers in order the place of its value among the distinct ones, and these."""
+    import torch
+
+    new = torch.cat([torch.zeros(1, dtype=torch.bool, device=ordered.device), ordered[1:] != ordered[:-1]])
+    place = new.cumsum(0)
+    new[0] = True
+    return place, ordered[new]
+
+
+def _packed(scores: Any, codes: Any, k: int) -> tuple[Any, Any, Any, Any]:
+    """Distinct scores, and for every score and class that were met: the place of the score, the class, and the rows.
+
+    The bits of a float, read as a whole number, are in its order once those of negative floats are turned, so a key
+    holds the score and the class, and one sort of keys does everything.
+    """
+    import torch
+
+    cells, rows = count_keys(scores, codes, k)
+    bits, code = unpack(cells, k)
+    place, distinct = _runs(bits)
+    floats = torch.where(distinct < 0, distinct ^ 0x7FFFFFFF, distinct).to(torch.int32).view(torch.float32)
+    return floats.double() + 0.0, place, code, rows
+
+
+def count_keys(scores: Any, codes: Any, k: int) -> tuple[Any, Any]:
+    """The distinct keys of scores of 32 bits and classes in order, and how many rows have each.
+
+    Keys are of 32 bits where two classes without negative scores fit. They are sorted by themselves: torch.sort would
+    carry along the place of every row, which takes many times the room.
+    """
+    import torch
+
+    bits = (scores + 0.0).view(torch.int32)
+    if k == 2 and bool(scores.amin() >= 0):
+        keys = bits.bitwise_left_shift_(1).bitwise_or_(codes.to(torch.int32)).bitwise_xor_(SIGN)
+    else:
+        turned = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+        keys = turned.long() * k + codes.long()
+    cells, rows = torch.unique(keys, return_counts=True)
+    return cells, rows
+
+
+def unpack(keys: Any, k: int) -> tuple[Any, Any]:
+    """The turned bits of the score, and the class, of each key."""
+    import torch
+
+    if keys.dtype == torch.int32:
+        wide = (keys ^ SIGN).long() & 0xFFFFFFFF
+        return wide >> 1, wide & 1
+    bits = torch.div(keys, k, rounding_mode="floor")
+    return bits, keys - bits * k
+
+
+def _base(distinct: Any, most: int) -> int:
+    """The smallest exponent for which distinct scores, in order, meet at most `most` bins: as the grid has it."""
+    import torch
+
+    below = distinct < 0
+    bits = distinct.abs().view(torch.int64) - below.long()
+    field = bits >> 52
+    here, there = field[:-1], field[1:]
+    differ = torch.frexp((bits[:-1] ^ bits[1:]).double())[1].long()
+    level = torch.where(here == there, here.clamp(min=1) - 1075 + differ, torch.maximum(here, there) - 1022)
+    level = torch.where(below[:-1] != below[1:], WIDEST + 1, level)
+    lowest = -1100
+    at_level = torch.bincount(level - lowest, minlength=WIDEST + 2 - lowest).cpu().numpy()
+    # One more bin is met than there are neighbours that do not share one.
+    met = 1 + len(level) - np.cumsum(at_level)
+    return min(int(np.flatnonzero(met <= most)[0]) + lowest, WIDEST)
+
+
+def _floored(scores: Any, exponent: int) -> Any:
+    """The lower edge of each score's bin, as the grid has it."""
+    import torch
+
+    if abs(exponent) >= WIDEST - 1:
+        from heldout.evidence.bin_grid import floor_to
+
+        return torch.as_tensor(floor_to(scores.cpu().numpy(), exponent), device=scores.device)
+    index = torch.floor(scores * 2.0**-exponent)
+    index = torch.where((index == 0) & (scores < 0), -1.0, index)
+    low = torch.where(index.abs() < WHOLE, index * 2.0**exponent, scores)
+    return low.clamp(min=-np.finfo(np.float64).max) + 0.0

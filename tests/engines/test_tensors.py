@@ -1,0 +1,314 @@
+"""Tensors counted where they are give the evidence of the same rows in NumPy: equal counts, sums to 1e-12."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import heldout
+from heldout.engines.bins import bins_of
+from heldout.engines.tensors.column_bins import columns_bins
+from heldout.engines.tensors.engine import count_tensors
+from heldout.engines.tensors.exact_area import measure_area
+from heldout.engines.tensors.ladder import Ladder
+from heldout.evidence.bin_grid import floor_to
+from heldout.evidence.score_bins import MOST
+from heldout.predictions.case_values import area_of
+from heldout.predictions.device_arrays import as_tensor
+from heldout.predictions.source import ReadOptions
+from heldout.values import differing
+
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+N = 6000
+BOUND = 1e-12
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Many small operations are faster in one thread where others are at work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return request.param
+
+
+def moved(values, device):
+    return torch.from_numpy(np.ascontiguousarray(values)).to(device) if isinstance(values, np.ndarray) else values
+
+
+def counted(device, truth, predicted=None, weight=None, **asked):
+    """The evidence of the device, as `count` asks for it."""
+    options = {"labels": None, "missing": "refuse", "score": None, "positive": None, "threshold": None, **asked}
+    options["score"] = moved(options["score"], device)
+    roles = {"predicted": moved(predicted, device), "weight": moved(weight, device)}
+    found = count_tensors(moved(truth, device), roles, ReadOptions(**options), anywhere=True)
+    return None if found is None else found[0]
+
+
+def check_same(device, truth, predicted=None, weight=None, **asked):
+    found = counted(device, truth, predicted, weight, **asked)
+    there = heldout.count(truth, predicted, weight=weight, **asked).counted
+    assert found is not None
+    assert found.differing(there, relative=BOUND) == ()
+
+
+rng = np.random.default_rng(5)
+Y = rng.integers(0, 2, N)
+S = rng.random(N).astype(np.float32)
+W = rng.random(N) + 0.1
+K = rng.integers(0, 4, N)
+LOGITS = rng.normal(size=(N, 4)).astype(np.float32)
+P = (np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)).astype(np.float32)
+TIED = (rng.integers(0, 30, N) / 29).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"score": S},
+        {"score": S.astype(np.float64)},
+        {"score": TIED},
+        {"score": S, "weight": W},
+        {"score": S, "threshold": 0.3},
+        {"score": rng.normal(size=N), "threshold": 0.0},
+        {"score": rng.normal(size=N).astype(np.float32), "threshold": 0.0},
+        {"score": S, "positive": 0, "labels": [0, 1]},
+        {"score": S, "predicted": (S > 0.4).astype(np.int64)},
+        {"score": np.stack([1 - S, S], axis=1)},
+        {"score": LOGITS[:, :2]},
+        {"score": np.where(np.arange(N) % 7, S, np.float32(1.0000001)).astype(np.float32)},
+        {"score": np.where(np.arange(N) % 7, S, np.float32(0.3)), "threshold": 0.3},
+        {"score": S, "slices": {"sex": rng.choice(["f", "m"], N), "site": rng.integers(0, 3, N)}},
+        {"score": S, "slices": {"site": rng.integers(0, 3, N)}, "weight": W},
+        {"predicted": rng.integers(0, 2, N)},
+        {"predicted": rng.integers(0, 2, N), "weight": W},
+    ],
+    ids=lambda asked: " ".join(f"{name}" for name in asked),
+)
+def test_two_classes_are_counted_as_in_numpy(device, asked):
+    check_same(device, Y, **asked)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"score": P}, {"score": LOGITS}, {"score": P, "weight": W}, {"score": P, "labels": [0, 1, 2, 3]}]
+)
+def test_several_classes_are_counted_as_in_numpy(device, asked):
+    check_same(device, K, **asked)
+
+
+def test_each_of_very_many_classes_is_told_from_the_rest(device):
+    classes = rng.integers(0, 60, 900)
+    check_same(device, classes, score=rng.normal(size=(900, 60)).astype(np.float32), labels=list(range(60)))
+
+
+@pytest.mark.parametrize(
+    "kind", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint16, np.float32, np.float64, bool]
+)
+def test_labels_of_every_kind_are_the_same_classes(device, kind):
+    check_same(device, Y.astype(kind), rng.integers(0, 2, N).astype(kind))
+    check_same(device, Y.astype(kind), score=S)
+
+
+def test_labels_that_begin_elsewhere_keep_their_names(device):
+    check_same(device, K + 3, rng.integers(2, 9, N))
+    check_same(device, Y * 2 - 1, score=S)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_short_floats_are_the_numbers_that_they_hold(device, kind):
+    short = torch.from_numpy(S).to(getattr(torch, kind))
+    asked = ReadOptions(None, "refuse", short.to(device), None, None)
+    found = count_tensors(torch.from_numpy(Y).to(device), {}, asked, anywhere=True)
+    assert found is not None
+    assert found[0].differing(heldout.count(Y, score=short.double().numpy()).counted, relative=BOUND) == ()
+    # The door takes them from the processor's memory as well.
+    assert (
+        heldout.evaluate(Y, score=short)["roc_auc"].value
+        == heldout.evaluate(Y, score=short.double().numpy())["roc_auc"].value
+    )
+
+
+DISTRIBUTIONS: dict[str, Callable[[int], Any]] = {
+    "uniform": rng.random,
+    "logistic": lambda n: 1 / (1 + np.exp(-rng.normal(size=n) * 3)),
+    "confident": lambda n: rng.beta(0.05, 0.05, n),
+    "normal": lambda n: rng.normal(size=n) * 3,
+    "far from 0": lambda n: 100 + rng.random(n) * 0.01,
+    "zeros of both signs": lambda n: np.where(rng.random(n) < 0.5, -0.0, rng.normal(size=n)),
+    "huge": lambda n: rng.normal(size=n) * 1e30,
+    "constant": lambda n: np.full(n, 0.3),
+    "thousand": lambda n: rng.integers(0, 1000, n) / 999,
+}
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_bins_are_those_of_the_engine_in_memory(device, name, kind):
+    scores, codes = DISTRIBUTIONS[name](N)[:, None].astype(kind), rng.integers(0, 2, N)
+    for most in (500, MOST):
+        found = columns_bins(moved(scores, device), moved(codes, device), 2, most=most)[0]
+        assert found == bins_of(scores[:, 0], codes, 2, most=most)
+
+
+def test_a_grid_serves_dense_columns_and_a_sort_the_others(device):
+    scores = np.stack([rng.random(N), rng.beta(0.05, 0.05, N), np.full(N, 0.5)], axis=1).astype(np.float32)
+    codes = rng.integers(0, 3, N)
+    for at, found in enumerate(columns_bins(moved(scores, device), moved(codes, device), 3, most=300)):
+        assert found == bins_of(scores[:, at], codes, 3, most=300)
+
+
+@pytest.mark.parametrize("most", [500, MOST])
+def test_weights_are_summed_in_the_same_bins(device, most):
+    codes = rng.integers(0, 2, N)
+    found = columns_bins(moved(S[:, None], device), moved(codes, device), 2, weight=moved(W, device), most=most)[0]
+    there = bins_of(S, codes, 2, weight=W, most=most)
+    assert differing(found, there, relative=BOUND) == ()
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_exact_area_counts_ties_half(device, name):
+    scores = DISTRIBUTIONS[name](2000).astype(np.float32)
+    positive = rng.random(2000) < 0.3
+    found = measure_area(moved(scores, device), moved(positive, device))
+    assert found == pytest.approx(area_of(scores, positive), abs=1e-14)
+
+
+@pytest.mark.parametrize("depth", [20, 16, 12, 8])
+def test_the_ladder_puts_every_score_into_its_bin_of_the_grid(depth, device):
+    ladder = Ladder(depth)
+    low, exponent = ladder.edges()
+    assert len(low) == ladder.size
+    edges = low[:: max(1, len(low) // 3000)]
+    around = [edges, np.nextafter(edges, -1).clip(0), np.nextafter(edges, 2).clip(max=1)]
+    scores = np.concatenate([*around, rng.random(3000), rng.beta(0.02, 0.02, 3000), [0, 1, 5e-324, 1 - 2**-53]])
+    place = ladder.places(moved(scores, device)).cpu().numpy()
+    assert np.array_equal(place, np.searchsorted(low, scores, side="right") - 1)
+    assert np.array_equal(floor_to(scores, exponent[place]), low[place])
+
+
+def test_an_evaluation_of_tensors_is_that_of_arrays(device):
+    found = heldout.evaluate(counted(device, Y, score=S, weight=None))
+    there = heldout.evaluate(Y, score=S)
+    ours, theirs = ({row.get("measure", ""): row for row in seen.rows()} for seen in (found, there))
+    assert {"accuracy", "roc_auc", "log_loss"} <= set(ours) == set(theirs)
+    for name, row in theirs.items():
+        for part in ("value", "low", "high"):
+            assert ours[name][part] == pytest.approx(row[part], rel=1e-9, nan_ok=True), (name, part)
+
+
+def test_what_takes_rows_to_find_out_is_left_to_rows(device):
+    holes = S.copy()
+    holes[5] = np.nan
+    endless = S.copy()
+    endless[7] = np.inf
+    assert counted(device, Y, score=holes) is None
+    assert counted(device, Y, score=endless) is None
+    assert counted(device, Y.astype(np.float64) + 0.5, score=S) is None
+    assert counted(device, Y, score=S, weight=np.where(np.arange(N) == 3, 0.0, W)) is None
+    assert counted(device, Y[:-1], score=S) is None
+    # None below one half: they may be confidences in the answers.
+    assert counted(device, Y, score=S / 2 + 0.5, predicted=Y) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda scores: scores.index_fill(0, torch.tensor([5, 9]), float("nan")),
+        lambda scores: scores.index_fill(0, torch.tensor([5]), float("inf")),
+        lambda scores: scores[:-1],
+    ],
+)
+def test_bad_tensors_are_refused_in_the_words_for_arrays(device, change):
+    scores = change(torch.from_numpy(S))
+    with pytest.raises(heldout.HeldoutError) as words:
+        heldout.evaluate(Y, score=scores.numpy())
+    with pytest.raises(heldout.HeldoutError) as found:
+        heldout.evaluate(torch.from_numpy(Y).to(device), score=scores.to(device))
+    assert str(found.value) == str(words.value)
+
+
+def test_tensors_in_memory_keep_their_rows():
+    seen = heldout.evaluate(torch.from_numpy(Y), score=torch.from_numpy(S))
+    assert seen.predictions is not None
+    assert seen.fingerprint == heldout.evaluate(Y, score=S).fingerprint
+
+
+@pytest.fixture
+def everywhere(monkeypatch):
+    """Tensors in the processor's memory, and few of them, are counted as those of an accelerator are."""
+    for place in ("engines.engine_choice", "engines.accumulator", "engines.tensors.engine", "predictions.case_values"):
+        monkeypatch.setattr(f"heldout.{place}.device_tensor", as_tensor)
+    monkeypatch.setattr("heldout.engines.tensors.engine.FETCHED", 0)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_every_door_counts_tensors_where_they_are(device):
+    truth, scores = (torch.from_numpy(column).to(device) for column in (Y, S))
+    there = heldout.count(Y, score=S).counted
+    assert heldout.count(truth, score=scores).counted.differing(there, relative=BOUND) == ()
+    # Fractions in the place of predictions are scores.
+    found = heldout.evaluate(truth, scores)
+    assert found.predictions is None
+    assert found.counted is not None
+    assert found.counted.differing(there, relative=BOUND) == ()
+    assert heldout.evaluate(truth, scores, engine="memory").predictions is not None
+    chosen = [vars(heldout.choose_threshold(*given, by="f1"))["threshold"] for given in ((truth, scores), (Y, S))]
+    assert chosen[0] == chosen[1]
+    grown = heldout.Evidence(labels=[0, 1])
+    for rows in np.array_split(np.arange(N), 3):
+        grown.update(truth[rows], score=scores[rows])
+    assert grown.n == N
+    expected = heldout.Evidence(labels=[0, 1])
+    for rows in np.array_split(np.arange(N), 3):
+        expected.update(Y[rows], score=S[rows])
+    assert grown.counted.differing(expected.counted, relative=BOUND) == ()
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"labels": [0, 2]},
+        {"labels": [0, 1], "positive": 7},
+        {"score": S * 30},
+        {"score": P},
+        {"score": S, "weight": np.full(N, 1e-200)},
+    ],
+)
+def test_what_does_not_fit_is_said_in_the_words_for_arrays(device, asked):
+    asked = {"score": S, **asked}
+    with pytest.raises(heldout.HeldoutError) as words:
+        heldout.evaluate(Y, **asked)
+    with pytest.raises(type(words.value)) as found:
+        heldout.evaluate(moved(Y, device), **{name: moved(value, device) for name, value in asked.items()})
+    assert str(found.value) == str(words.value)
+
+
+def test_what_is_no_tensor_is_none():
+    assert as_tensor(S) is None
+    assert as_tensor([1, 2]) is None
+
+
+def test_very_many_bins_are_joined_where_that_costs_the_area_next_to_nothing(monkeypatch):
+    monkeypatch.setattr("heldout.engines.tensors.ladder.ENOUGH", 500)
+    ladder, scores = Ladder(20), rng.random(20_000)
+    positive = rng.random(20_000) < scores
+    place = ladder.places(torch.from_numpy(scores)).numpy()
+    table = np.bincount(place * 2 + positive, minlength=2 * ladder.size).reshape(-1, 2)
+    found = ladder.bins([table], float(scores.min()), float(scores.max()), MOST)
+    assert found.base > -20
+    assert np.array_equal(found.counts.sum(axis=0), table.sum(axis=0))
+    assert np.array_equal(np.unique(floor_to(scores, found.base)), np.unique(floor_to(found.low, found.base)))
+    exact = heldout.evaluate(positive.astype(int), score=scores, measures=["roc_auc"])["roc_auc"]
+    counts = found.counts.astype(float)
+    slack = counts[:, 0] @ counts[:, 1] / np.prod(counts.sum(axis=0))
+    assert slack < (exact.high - exact.low) / 3.92 / 15
