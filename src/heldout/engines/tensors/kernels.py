@@ -17,7 +17,7 @@ MOST_PAIRS = 1023
 FEW = 1 << 16
 GRID_BLOCK, BATCH_BLOCK = 1024, 256
 # Rows of a block, warps that work on it, and programs for each processor of the device that share the rows.
-PAIRS, LOSS_ROWS = (2048, 8, 16), (64, 2, 16)
+PAIRS, LOSS_ROWS = (2048, 8, 16), (64, 1, 32)
 # Rows of a block of one column, and warps.
 COLUMN = (1024, 4)
 # What the kernel of losses sums, in its order.
