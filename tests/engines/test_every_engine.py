@@ -318,7 +318,7 @@ def test_every_lazy_engine_bins_more_scores_than_there_is_room_for_alike(lazy):
     differ = counted(rows).differing(once, relative=1e-12)
     assert differ
     assert all(name.startswith("scores.bins[0].") for name in differ)
-    again, _ = count_lazy(frame, "the data", roles, asked, most=most, passes=3)
+    again, _ = count_lazy(frame, "the data", roles, asked, most=most, tolerance=1e-6, passes=3)
     exact = bounds(bins_of(score, true, 2, weight=weight).ranking(1), "roc_auc")
     assert again.scores is not None
     low, high = bounds(again.scores.bins[0].ranking(1), "roc_auc")

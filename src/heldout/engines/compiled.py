@@ -31,8 +31,12 @@ BINS = 10
 
 
 def is_worth_it(rows: int | None) -> bool:
-    """Whether compiled passes count so many rows, where that is known: if they are many, and numba is there."""
-    return (rows is None or rows >= WORTH) and not EXTRAS["fast"].list_missing()
+    """Whether compiled passes count so many rows: if they are known to be many, and numba is there.
+
+    >>> is_worth_it(1000), is_worth_it(None)
+    (False, False)
+    """
+    return rows is not None and rows >= WORTH and not EXTRAS["fast"].list_missing()
 
 
 class CompiledPasses(NamedTuple):
