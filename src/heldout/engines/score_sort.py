@@ -421,11 +421,16 @@ def order_scores(column: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
     parts = share_out(sort, _part(keys, _DOUBLE))
     keys, order, ordered = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     if (ordered[1:] < ordered[:-1]).any():
-        alike = (keys[1:] & ~low) == (keys[:-1] & ~low)
-        at = np.flatnonzero(np.concatenate([alike, [False]]) | np.concatenate([[False], alike]))
-        # Those alike lie together, and all of them above or below others that are: one sort serves all.
-        inside = np.lexsort((order[at], ordered[at]))
-        order[at], ordered[at] = order[at][inside], ordered[at][inside]
+        # Runs of keys that differ in the row alone, and among them those whose scores differ.
+        run = np.empty(n, dtype=np.int64)
+        run[0] = 0
+        np.cumsum((keys[1:] ^ keys[:-1]) > low, out=run[1:])
+        mixed = np.zeros(int(run[-1]) + 1, dtype=np.bool_)
+        mixed[run[:-1][ordered[1:] < ordered[:-1]]] = True
+        at = np.flatnonzero(mixed[run])
+        # A run lies above or below every other: one sort serves all of them, and keeps the rows of a tie in order.
+        inside = at[np.argsort(ordered[at], kind="stable")]
+        order[at], ordered[at] = order[inside], ordered[inside]
     return order, ordered
 
 
