@@ -235,11 +235,9 @@ def assemble(
             columns["predicted"] = scores.predicted(names, kept, threshold)
             notes = [*notes, *_narrow_scores(scores, threshold)] if whole else notes
             threshold = None if scores.per_class else scores.default_threshold() if threshold is None else threshold
-        elif whole:
-            scores, note = _turned(scores, raw, columns, names, kept)
-            notes = [*notes, note] if note else notes
         else:
-            scores = replace(scores, unsure=_may_be_confidences(scores, raw, names, kept))
+            scores, note = _turned(scores, raw, columns, names, kept, whole=whole)
+            notes = [*notes, note] if note else notes
     if own:
         columns, scores = _owned(columns, scores, score)
     return Predictions(
@@ -325,32 +323,36 @@ def narrow_note(equal: int, threshold: float, narrow: float) -> str:
 
 
 def _turned(
-    scores: Scores, raw: RawScores, columns: Mapping[str, Any], names: tuple[Label, ...], positive: Label | None
+    scores: Scores,
+    raw: RawScores,
+    columns: Mapping[str, Any],
+    names: tuple[Label, ...],
+    positive: Label | None,
+    *,
+    whole: bool,
 ) -> tuple[Scores, str]:
     """The scores of the positive class, where confidences in the predictions were given, under no class's name.
 
-    With a note that says so; or, where they need not be such, what their area would be if they were.
+    With a note that says so; or, where they need not be such, what their area would be if they were. Of a part of the
+    cases it cannot be told.
     """
-    if not _may_be_confidences(scores, raw, names, positive):
+    named = bool(raw.names) and class_of(raw.names[0], names) is not None
+    if scores.per_class or raw.values.ndim == 2 or named or len(names) != 2 or positive is None:
         return scores, ""
-    whole = whole_of(float(scores.values.min()), float(scores.values.max())) if len(scores.values) else None
-    if whole is None:
+    if not whole:
+        return replace(scores, unsure=True), ""
+    total = whole_of(float(scores.values.min()), float(scores.values.max())) if len(scores.values) else None
+    if total is None:
         # Almost always, and seen at once.
         return scores, ""
     truth, called = (_holds(columns[role], positive) for role in ("truth", "predicted"))
-    turned = np.where(called, scores.values, whole - scores.values)
+    turned = np.where(called, scores.values, total - scores.values)
     seen = Confidences.of(scores.values, called)
     if seen is None:
         areas = (area_of(values, truth, columns.get("weight")) for values in (scores.values, turned))
         return scores, _as_confidences(*areas)
     unfit = None if scores.unfit is None else Unfit.of_ends(float(turned.min()), float(turned.max()))
     return replace(scores, values=turned, turned=seen, unfit=unfit), seen.note
-
-
-def _may_be_confidences(scores: Scores, raw: RawScores, names: tuple[Label, ...], positive: Label | None) -> bool:
-    """Whether there is one column of scores of two classes, under no class's name."""
-    named = bool(raw.names) and class_of(raw.names[0], names) is not None
-    return not (scores.per_class or raw.values.ndim == 2 or named or len(names) != 2 or positive is None)
 
 
 def _holds(column: Coded, label: Label | None) -> NDArray[np.bool_]:
