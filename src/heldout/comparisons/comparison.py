@@ -171,6 +171,11 @@ class Comparison(RenderedResult):
 
     Classifiers and learners on one data set are compared pair by pair (`PairwiseComparison`), three or more learners on
     many data sets by their ranks (`LearnerRanks`). Iterate over either for its pairs.
+
+    >>> import heldout
+    >>> truth = [0, 1, 1, 0, 1, 0]
+    >>> heldout.compare([0, 1, 1, 0, 1, 1], [0, 0, 1, 0, 0, 1], truth=truth, names=["a", "b"]).names
+    ('a', 'b')
     """
 
     names: tuple[str, ...]

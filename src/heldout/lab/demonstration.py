@@ -81,7 +81,13 @@ class Observed:
 
 @dataclass(frozen=True, eq=False)
 class Demonstration(Result):
-    """The figures of one experiment of the laboratory, what they show, and with which parameters it was made."""
+    """The figures of one experiment of the laboratory, what they show, and with which parameters it was made.
+
+    >>> import heldout
+    >>> found = heldout.lab.coverage(n=20, p=0.05)
+    >>> round(found["normal"].value, 2)
+    0.64
+    """
 
     schema: ClassVar[str] = "heldout/lab@1"
     rows_name: ClassVar[str] = "figures"

@@ -36,6 +36,10 @@ class Experiment:
     """One experiment as it was declared: what is asked, what the notes say, what is measured, and what one should see.
 
     `series` is what its lines are called by, `at` what runs along the axis, nothing where nothing does.
+
+    >>> import heldout
+    >>> heldout.lab.find_experiments()["coverage"].at
+    'n'
     """
 
     name: str

@@ -53,6 +53,10 @@ class Decision(Result):
 
     Of two classes it is a chosen threshold (`ThresholdDecision`). Of several with a cost for each error there is no
     threshold, which is nan, and the class of least expected cost is predicted (`CostOfDecision`).
+
+    >>> import heldout
+    >>> float(heldout.choose_threshold([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.3], by="accuracy"))
+    0.4
     """
 
     threshold: float
