@@ -43,7 +43,8 @@ setup: .venv/.made ## make .venv with everything that running and testing needs
 demo: setup ## evaluate the predictions in examples/diabetes.csv
 	.venv/bin/heldout evaluate examples/diabetes.csv
 
-lint: setup ## style, types and the direction of imports
+# Types of tensors are those of torch.
+lint: setup peers ## style, types and the direction of imports
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
