@@ -28,8 +28,8 @@ FOLDER = Path("build/promises")
 SOURCES = Path(heldout.__file__).parent
 # What every evaluation of arrays goes through; a family declares in PACKAGES what it needs beyond.
 EVALUATION = (
-    "arguments", "arrays", "threads", "values", "costs", "evidence", "predictions", "engines", "measures", "intervals", "results",
-    "api/evaluate",
+    "arguments", "arrays", "threads", "values", "costs", "evidence", "predictions", "engines", "measures", "intervals",
+    "results", "api/evaluate",
 )  # fmt: skip
 # The cells of a family are in the fingerprint one by one, so that another cell can be added without loss.
 LISTS = ("CELLS", "_cells")
