@@ -134,6 +134,8 @@ def test_a_review_ranks_no_scores_again(monkeypatch):
 
     truth, score = ranked()
     seen = heldout.evaluate(truth, (score >= 0.4).astype(int), score=score, costs={(1, 0): 10, (0, 1): 1})
+    # Estimates are made, and scores ranked, when they are first read.
+    assert seen.rows()
 
     def again(*_: object, **__: object) -> None:
         message = "the scores were ranked for the evaluation already"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +40,14 @@ def read_words(text: str) -> tuple[str, ...]:
     >>> read_words("normal, wilson"), read_words("package:Forest(depth=3, seed=1)")
     (('normal', 'wilson'), ('package:Forest(depth=3, seed=1)',))
     """
-    return tuple(part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip())
+    words, depth = [""], 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth <= 0:
+            words.append("")
+        else:
+            words[-1] += sign
+    return tuple(word.strip() for word in words if word.strip())
 
 
 def list_all(name: str, value: Any) -> tuple[Any, ...]:
