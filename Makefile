@@ -101,7 +101,7 @@ notebooks: setup ## run the notebooks in docs/notebooks and keep what their cell
 
 # Offline and strict: a broken link, a page that is missing or an example that fails fails it.
 site: setup ## build the documentation into build/site (about two minutes); open build/site/index.html
-	$(PYTHON) -m docs.site build/site
+	$(PYTHON) -m docs.website build/site
 
 site-check: site chromium ## look at every page of the site in the browser: links, requests, axe-core at three widths (minutes)
 	CHROMIUM="$$($(PYTHON) -m tests.programs chromium)" $(PYTHON) -m tests.site build/site

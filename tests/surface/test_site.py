@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 
 import pytest
-from docs.site import api, build, commands, findings, gallery, intervals, landing, measures, page, plans, procedures
-from docs.site import promises as promise_pages
-from docs.site.sources import Site, list_written, mend_links
+from docs.website import api, build, commands, findings, gallery, intervals, landing, measures, page, plans, procedures
+from docs.website import promises as promise_pages
+from docs.website.sources import Site, list_written, mend_links
 from tests.promises.cell import Tally
 from tests.promises.report import make_document
 from tests.promises.store import Measured
@@ -67,7 +67,7 @@ def test_every_option_of_every_command_has_an_example():
         assert chosen[""].command == name
         for flag in commands.list_options(name):
             shown = chosen.get(flag) or commands.find_elsewhere(flag, whole=False)
-            assert shown is not None, f"heldout {name} {flag} has no example: add one to docs/site/commands.txt"
+            assert shown is not None, f"heldout {name} {flag} has no example: add one to docs/website/commands.txt"
             assert not shown.status or shown.command == "check" or flag == "--master", shown.line
 
 

@@ -268,7 +268,7 @@ class PairingDesign(ABC):
     def _runs(self, bound: Bound) -> bool:
         """Whether a function that nobody named has a value for each of them: it may be for other data."""
         try:
-            return all(not math.isnan(own.case_estimator.value(Quantity(bound))) for own in self.evaluations)
+            return all(not math.isnan(own.value(Quantity(bound))) for own in self.evaluations)
         except OptionError:
             return False
 

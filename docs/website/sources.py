@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from docs.site.page import ROOT, write_toctree
+from docs.website.page import ROOT, write_toctree
 
 DOCS = ROOT / "docs"
 # Pages that stand elsewhere in the project, or are generated anew for the site, and where the site has them.
@@ -82,7 +82,7 @@ def list_written() -> dict[str, str]:
     for path in sorted(DOCS.rglob("*")):
         name = path.relative_to(ROOT).as_posix()
         inside = path.relative_to(DOCS).parts
-        hidden = any(part.startswith((".", "_")) for part in inside) or inside[0] == "site"
+        hidden = any(part.startswith((".", "_")) for part in inside) or inside[0] == "website"
         if path.is_file() and path.suffix in COPIED and not hidden and name not in GENERATED:
             found[name] = "/".join(inside)
     return found | {name: place for name, place in MOVED.items() if name not in GENERATED}
@@ -142,7 +142,7 @@ def _mend(found: re.Match[str], name: str, place: str) -> str:
         mark = anchor = ""
     elif wanted in MOVED:
         there = MOVED[wanted]
-    elif wanted.startswith("docs/") and not wanted.startswith("docs/site") and not (ROOT / wanted).is_dir():
+    elif wanted.startswith("docs/") and not wanted.startswith("docs/website") and not (ROOT / wanted).is_dir():
         there = wanted.removeprefix("docs/")
     elif (ROOT / wanted).exists():
         return f"{words} (`{wanted}`)"

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from docs.site.page import (
+from docs.website.page import (
     call_command,
     escape_text,
     run_session,
@@ -23,7 +23,7 @@ from docs.site.page import (
     write_table,
     write_toctree,
 )
-from docs.site.sources import Site
+from docs.website.sources import Site
 
 from heldout import plans
 from heldout.plans.parser import EXAMPLES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from docs.site.page import (
+from docs.website.page import (
     escape_text,
     run_session,
     slug,
@@ -15,7 +15,7 @@ from docs.site.page import (
     write_table,
     write_toctree,
 )
-from docs.site.sources import Site
+from docs.website.sources import Site
 
 from heldout.errors import HeldoutError
 from heldout.intervals.count_estimator import default_count_method

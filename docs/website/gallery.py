@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from docs.site.page import escape_text, shorten_lines, slug, steady_screen, write_code, write_table, write_toctree
-from docs.site.sources import Site
+from docs.website.page import escape_text, shorten_lines, slug, steady_screen, write_code, write_table, write_toctree
+from docs.website.sources import Site
 
 import heldout
 from heldout.curves.declare import list_kinds

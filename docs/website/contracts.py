@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from docs.site.page import escape_text, steady_screen, write_code, write_literal, write_table
-from docs.site.sources import Site
+from docs.website.page import escape_text, steady_screen, write_code, write_literal, write_table
+from docs.website.sources import Site
 
 import heldout
 from heldout.extras import EXTRAS

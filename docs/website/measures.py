@@ -6,8 +6,8 @@ import math
 from functools import cache
 from typing import Any
 
-from docs.site.intervals import interval_page
-from docs.site.page import (
+from docs.website.intervals import interval_page
+from docs.website.page import (
     call_command,
     escape_text,
     run_session,
@@ -20,8 +20,8 @@ from docs.site.page import (
     write_table,
     write_toctree,
 )
-from docs.site.promises import write_measure_promises
-from docs.site.sources import Site
+from docs.website.promises import write_measure_promises
+from docs.website.sources import Site
 
 from heldout.errors import HeldoutError
 from heldout.intervals.score_methods import BOOTSTRAPS, closed_methods

@@ -12,8 +12,8 @@ from html import escape
 from statistics import median
 from typing import Any
 
-from docs.site.page import ROOT, escape_text, slug, write_code, write_folded, write_table, write_toctree
-from docs.site.sources import Site
+from docs.website.page import ROOT, escape_text, slug, write_code, write_folded, write_table, write_toctree
+from docs.website.sources import Site
 
 from heldout.errors import HeldoutError
 from heldout.measures.catalogue import find, read_quantity

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from docs.site.page import (
+from docs.website.page import (
     escape_text,
     run_session,
     slug,
@@ -16,8 +16,8 @@ from docs.site.page import (
     write_table,
     write_toctree,
 )
-from docs.site.promises import write_test_promises
-from docs.site.sources import Site
+from docs.website.promises import write_test_promises
+from docs.website.sources import Site
 
 import heldout.comparisons
 from heldout.comparisons.pair_test import PROCEDURES, Procedure, Setting

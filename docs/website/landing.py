@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from docs.site.page import call_command, steady_screen, write_code, write_toctree
-from docs.site.sources import Site
+from docs.website.page import call_command, steady_screen, write_code, write_toctree
+from docs.website.sources import Site
 
 FIRST = ["evaluate", "examples/diabetes.csv"]
 CARDS = (

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from docs.site.page import (
+from docs.website.page import (
     escape_text,
     steady_screen,
     write_code,
@@ -22,8 +22,8 @@ from docs.site.page import (
     write_table,
     write_toctree,
 )
-from docs.site.promises import write_finding_promises
-from docs.site.sources import Site
+from docs.website.promises import write_finding_promises
+from docs.website.sources import Site
 
 from heldout.findings.review import RULE_CATALOGUE
 from heldout.findings.rule import Rule

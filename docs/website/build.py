@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs.site import api, commands, contracts, findings, gallery, intervals, landing, measures, plans, procedures
-from docs.site import promises as promise_pages
-from docs.site.page import ROOT, write_toctree
-from docs.site.sources import Site, add_folders, add_guides, add_project, add_written
+from docs.website import api, commands, contracts, findings, gallery, intervals, landing, measures, plans, procedures
+from docs.website import promises as promise_pages
+from docs.website.page import ROOT, write_toctree
+from docs.website.sources import Site, add_folders, add_guides, add_project, add_written
 
-CONFIGURATION = ROOT / "docs" / "site"
+CONFIGURATION = ROOT / "docs" / "website"
 REFERENCE = "reference/index.md"
 
 

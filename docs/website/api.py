@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from docs.site.page import ROOT, escape_text, write_code, write_table, write_toctree
-from docs.site.sources import Site
+from docs.website.page import ROOT, escape_text, write_code, write_table, write_toctree
+from docs.website.sources import Site
 
 import heldout
 

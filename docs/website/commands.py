@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from docs.site.page import (
+from docs.website.page import (
     ROOT,
     escape_text,
     shorten_lines,
@@ -28,7 +28,7 @@ from docs.site.page import (
     write_table,
     write_toctree,
 )
-from docs.site.sources import Site
+from docs.website.sources import Site
 
 from heldout.cli.app import COMMANDS, app
 from heldout.cli.help import summarise
@@ -170,7 +170,7 @@ def choose_examples(name: str, *, whole: bool) -> dict[str, Example]:
     mine = [one for one in mine if "--help" not in one.flags]
     good = [one for one in mine if not one.status or name == "check"]
     if not good:
-        message = f"heldout {name} has no example: add a line to docs/site/commands.txt"
+        message = f"heldout {name} has no example: add a line to docs/website/commands.txt"
         raise LookupError(message)
     chosen = {"": good[0]}
     for flag, option in list_options(name).items():
