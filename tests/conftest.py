@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,10 @@ settings.load_profile("ci")
 
 # Spark's virtual machines live for seconds here, too short for the thorough compiler to pay; also those of commands.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts something in the background makes it deaf to interrupts, and so the commands that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The simulations behind the promises run for many minutes: `make promises` runs them, pytest does not
 # even import them (it would, to look for doctests).
