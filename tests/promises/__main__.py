@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from tests.promises.cell import LEVELS
-from tests.promises.measurement import Progress, Task, measure_all, run_tasks
+from tests.promises.measurement import Progress, Task, confirm_results, measure_all, run_tasks
 from tests.promises.register import FAMILIES
 from tests.promises.report import make_document, write_report
 from tests.promises.store import FOLDER, Store
@@ -31,6 +31,10 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes beside each other")
     parser.add_argument("--list", action="store_true", help="print the cells, their draws and how long they take")
     parser.add_argument("--report", action="store_true", help=f"only write {PAGE} from what was measured")
+    parser.add_argument(
+        "--confirm", action="store_true",
+        help="measure one piece of every cell again, and keep results of earlier code where it has the same outcome",
+    )  # fmt: skip
     parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where results are kept")
     return parser.parse_args()
@@ -63,6 +67,9 @@ def main() -> None:
     if asked.list:
         print_list(store, families, asked.jobs, asked.draws_scale)
         return
+    if asked.confirm:
+        for family, cell in confirm_results(store, families, asked.jobs):
+            print(f"Another outcome than before, to be measured again: {family}: {cell}")
     if not asked.report:
         measure_all(store, families, scale=asked.draws_scale, jobs=asked.jobs, minutes=asked.minutes)
     measured = store.read(families)

@@ -130,6 +130,22 @@ def measure_all(
     run_tasks(store, tasks, progress, minutes)
 
 
+def confirm_results(store: Store, families: tuple[str, ...], jobs: int) -> list[tuple[str, str]]:
+    """Measure one piece again of every cell that other code measured; the cells in which it has another outcome.
+
+    The results of the others are taken over: every piece has a seed of its own, so code that counts the same in one of
+    them, at all levels and for all measures, has not changed what it computes there.
+    """
+    earlier = store.find_unconfirmed(families)
+    tasks = [Task(*place, min(pieces), store.levels) for place, pieces in earlier.items()]
+    run_tasks(store, tasks, Progress(tasks, jobs))
+    return [
+        (family, name)
+        for (family, name), pieces in earlier.items()
+        if not store.confirm(family, store.list_cells(family)[name], pieces)
+    ]
+
+
 def run_tasks(store: Store, tasks: list[Task], progress: Progress, minutes: float = math.inf) -> None:
     """Do pieces of work in their order, and write each when it is done."""
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))

@@ -2,7 +2,8 @@
 
 A piece of work is known by a fingerprint of the sources of heldout that its family declares as deciding its numbers, of
 the code of the family itself, and of its cell's settings. Comments and docstrings do not count. The first piece of
-every cell is reviewed too, so that it also depends on the rules. Results of other code are left in the file, unread.
+every cell is reviewed too, so that it also depends on the rules. Results of other code are left in the file, unread,
+unless they are confirmed: a piece of the cell that is measured again gives the same, so the others would too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -96,6 +98,22 @@ def fingerprint(family: str, cell: Cell, chunk: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+# The lines of the pieces of one cell by one code, by number.
+Pieces = dict[int, dict[str, Any]]
+
+
+def _is_same(line: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two codes counted the same: all numbers, and sums of widths but for rounding."""
+    if any(line[name] != other[name] for name in ("draws", "refused")):
+        return False
+    first, second = ({tuple(o[:3]): o[3:] for o in one["outcomes"]} for one in (line, other))
+    return first.keys() == second.keys() and all(
+        math.isclose(mine, theirs, rel_tol=1e-9, abs_tol=1e-12)
+        for key in first
+        for mine, theirs in zip(first[key], second[key], strict=True)
+    )
+
+
 @dataclass
 class Measured:
     """What is known of one cell: its tally, the chunks that are done, and the seconds of processor time a draw took."""
@@ -142,6 +160,32 @@ class Store:
             known.last = max(known.last, line["date"])
         return measured
 
+    def find_unconfirmed(self, families: tuple[str, ...] = FAMILIES) -> dict[tuple[str, str], Pieces]:
+        """The pieces that other code measured last, of the cells of which the code as it stands measured none.
+
+        The reviewed piece is left out: its outcome depends on the rules too, and it is short.
+        """
+        known = {place: measured.chunks - {0} for place, measured in self.read(families).items()}
+        by_code: dict[tuple[str, str], dict[str, Pieces]] = {}
+        for line in self._lines():
+            place = line["family"], line["cell"]
+            if line["chunk"] and place in known and not known[place]:
+                pieces = by_code.setdefault(place, {})
+                # What was written last comes last.
+                pieces[line["fingerprint"]] = pieces.pop(line["fingerprint"], {}) | {line["chunk"]: line}
+        return {place: list(pieces.values())[-1] for place, pieces in by_code.items()}
+
+    def confirm(self, family: str, cell: Cell, pieces: Pieces) -> bool:
+        """Take over pieces of other code where one of them, measured again, has the same outcomes."""
+        own = fingerprint(family, cell, 1)
+        again = [line for line in self._lines() if line["fingerprint"] == own and line["chunk"] in pieces]
+        if not again or not all(_is_same(line, pieces[line["chunk"]]) for line in again):
+            return False
+        taken = [pieces[chunk] for chunk in sorted(set(pieces) - {line["chunk"] for line in again})]
+        for line in taken:
+            self._write(line | {"fingerprint": own, "confirmed": line["fingerprint"]})
+        return True
+
     def _lines(self) -> Iterator[dict[str, Any]]:
         if not self.path.exists():
             return
@@ -154,16 +198,13 @@ class Store:
 
     def append(self, family: str, cell: Cell, chunk: int, tally: Tally, seconds: float) -> None:
         """Write one finished piece of work."""
+        self._write({
+            "fingerprint": fingerprint(family, cell, chunk), "family": family, "cell": str(cell), "chunk": chunk,
+            "seconds": round(seconds, 4), "date": datetime.now(UTC).isoformat(timespec="seconds"), **tally.document(),
+        })  # fmt: skip
+
+    def _write(self, line: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        line = {
-            "fingerprint": fingerprint(family, cell, chunk),
-            "family": family,
-            "cell": str(cell),
-            "chunk": chunk,
-            "seconds": round(seconds, 4),
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            **tally.document(),
-        }
         with self.path.open("ab+") as lines:
             # What was cut off when a run was stopped must not take this line with it.
             ended = not lines.tell() or (lines.seek(-1, os.SEEK_END), lines.read(1))[1] == b"\n"

@@ -66,6 +66,29 @@ def test_only_the_reviewed_piece_depends_on_the_rules(tmp_path, monkeypatch):
     assert store.read(("rankings",))["rankings", CHEAP.name].chunks == {1}
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_results_of_other_code_are_confirmed_by_a_piece_that_is_measured_again(tmp_path, monkeypatch, changed):
+    store = Store(tmp_path, (0.95,))
+    pieces = [Task(CHEAP.family, CHEAP.name, chunk, CHEAP.levels) for chunk in (0, 1, 2)]
+    for piece in pieces:
+        measure_inline(store, piece)
+    if changed:
+        # The other code had intervals that were wider by a thousandth.
+        lines = list(store._lines())
+        store.path.unlink()
+        for line in lines:
+            *counts, width, at_end = line["outcomes"][0]
+            store._write(line | {"outcomes": [[*counts, 1.001 * width, at_end], *line["outcomes"][1:]]})
+    monkeypatch.setattr(store_module, "hash_sources", lambda packages: f"another {packages}")
+    earlier = store.find_unconfirmed(("rankings",))
+    assert set(earlier[CHEAP.family, CHEAP.name]) == {1, 2}
+    assert not store.confirm(CHEAP.family, CHEAP.cell, earlier[CHEAP.family, CHEAP.name])
+    measure_inline(store, pieces[1])
+    assert store.confirm(CHEAP.family, CHEAP.cell, earlier[CHEAP.family, CHEAP.name]) is not changed
+    assert store.read(("rankings",))["rankings", CHEAP.name].chunks == ({1} if changed else {1, 2})
+    assert not store.find_unconfirmed(("rankings",))
+
+
 @pytest.mark.parametrize(
     ("text", "same"),
     [
