@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from heldout.comparisons.fold_tests import (
     FOLD_TESTS,
@@ -211,8 +212,26 @@ def test_every_method_is_found_by_its_name():
     for name in [*FOLD_TESTS, "5x2cv-t", "5x2cv-f"]:
         assert compare_folds(values, name).method == name
         assert PROCEDURES[name].reference
-    assert compare_folds(values).method == "corrected-t"
     assert isinstance(compare_folds(values, "Bayes correlated t", rope=0.01), Posterior)
+
+
+@pytest.mark.parametrize(
+    ("shape", "usual"),
+    [({"folds": 10}, "corrected-t"), ({"folds": 5, "repeats": 2}, "one-pass-t"),
+     ({"folds": 1, "repeats": 10, "ratio": 0.25}, "one-pass-t"),
+     ({"folds": 1, "repeats": 10, "ratio": 1 / 9}, "corrected-t")],
+)  # fmt: skip
+def test_more_splits_than_one_pass_are_tested_as_one_pass(shape, usual):
+    values = against_zero(R["d10"], **shape)
+    found = compare_folds(values)
+    assert found.method == usual
+    differences = np.asarray(R["d10"])
+    # So many splits test every case once: by Nadeau and Bengio their mean varies by this.
+    error = math.sqrt(differences.var(ddof=1) * (values.ratio / (1 + values.ratio) + values.ratio))
+    assert found.statistic == pytest.approx(differences.mean() / error)
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(found.statistic), 9))
+    assert found.low == pytest.approx(found.difference - stats.t.ppf(0.975, 9) * error)
+    assert ("by the corrected t of all 10 splits" in found.note) is (usual == "one-pass-t")
 
 
 def test_the_corrected_t_of_repeated_folds_is_the_same_formula():

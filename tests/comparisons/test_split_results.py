@@ -1,4 +1,4 @@
-"""Results of single splits become the corrected resampled t, whatever wrote them; runs and folds are no learners."""
+"""Results of single splits become a t test that allows for shared cases, whatever wrote them; runs are no learners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 import heldout
 from heldout.comparisons.comparison import PairwiseComparison
-from heldout.comparisons.fold_tests import FoldValues, corrected_t
+from heldout.comparisons.fold_tests import FoldValues, one_pass_t
 from heldout.comparisons.learner_ranks import LearnerRanks
 from heldout.comparisons.split_results import read_share, read_split_results
 from heldout.errors import ColumnError, OptionError, ValuesError
@@ -46,7 +46,7 @@ LONG = pd.DataFrame(
         "accuracy": np.concatenate([A, B]),
     }
 )
-EXPECTED = corrected_t(FoldValues.of(A, B, folds=10, repeats=2))
+EXPECTED = one_pass_t(FoldValues.of(A, B, folds=10, repeats=2))
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_what_cross_validate_gives_is_compared_by_its_splits():
     }
     found = compare(scored)
     values = [scored[name]["test_accuracy"] for name in models]
-    expected = corrected_t(FoldValues.of(*values, folds=5, repeats=2))
+    expected = one_pass_t(FoldValues.of(*values, folds=5, repeats=2))
     assert found["accuracy"].tested.p == pytest.approx(expected.p, rel=0.02), "folds of 569 cases differ by one"
     assert "2 × 5 folds" in found.setting
     assert found["log_loss"].value_a == pytest.approx(-scored["bayes"]["test_neg_log_loss"].mean())

@@ -23,7 +23,7 @@ from heldout.comparisons.design import (
     find_identical,
     refuse_rope,
 )
-from heldout.comparisons.fold_tests import FoldValues, SplitResults, compare_folds
+from heldout.comparisons.fold_tests import FoldValues, SplitResults, compare_folds, find_one_pass_factor
 from heldout.comparisons.lazy_cases import LazyContestant, join_lazy_cases
 from heldout.comparisons.pair_test import Setting
 from heldout.comparisons.paired_influence import CaseUnits, influence_spread
@@ -211,7 +211,7 @@ class PairedSplits(PairingDesign):
         plan = self.evaluations[a].estimator.plan
         folds, repeats = self._shape(len(values[0]), len(values[0]) if plan is None else plan.independent)
         by_fold = FoldValues.of(*values, ratio=None if plan is None else plan.ratio, folds=folds, repeats=repeats)
-        return compare_folds(by_fold, options.method or "corrected-t", level=options.level, rope=options.rope)
+        return compare_folds(by_fold, options.method, level=options.level, rope=options.rope)
 
     def joint(self, quantity: Quantity) -> JointValues | None:
         """The means over the splits with their covariance, which allows for training cases that splits share."""
@@ -335,7 +335,7 @@ class TabledSplits(PairingDesign):
         """The difference of two learners over the splits."""
         own, values = self.results, self.results.values[quantity.key]
         by_fold = FoldValues.of(values[a], values[b], ratio=own.ratio, folds=own.folds, repeats=own.repeats)
-        return compare_folds(by_fold, options.method or "corrected-t", level=options.level, rope=options.rope)
+        return compare_folds(by_fold, options.method, level=options.level, rope=options.rope)
 
     def joint(self, quantity: Quantity) -> JointValues | None:
         """The means over the splits with their covariance, which allows for training cases that splits share."""
@@ -347,7 +347,7 @@ class TabledSplits(PairingDesign):
 
 
 def join_split_values(values: Floats, ratio: float) -> JointValues | None:
-    """The means over splits of contestants × splits, with the covariance that the corrected resampled t has.
+    """The means over splits of contestants × splits, with the covariance that the test of two learners has.
 
     `ratio` is the size of a test part over that of its training part.
     """
@@ -355,7 +355,7 @@ def join_split_values(values: Floats, ratio: float) -> JointValues | None:
     splits = kept.shape[1]
     if splits < 2:
         return None
-    return JointValues(kept.mean(axis=1), np.cov(kept) * (1 / splits + ratio), splits - 1.0, splits)
+    return JointValues(kept.mean(axis=1), np.cov(kept) * find_one_pass_factor(splits, ratio), splits - 1.0, splits)
 
 
 def choose_design(contestants: Mapping[str, Contestant], *, paired: bool | None) -> PairingDesign:

@@ -234,8 +234,8 @@ def measure_population(measure: str, prevalence: float, recall: float, alarms: f
     claim="The difference of two learners is the mean difference over k folds; where it is below zero, A is better.",
     source="Statistical Evaluation",
     see="Student's t over folds takes the folds for independent, which they are not: it rejects more often than it "
-    "says, and over 10 × 10 folds more than half of the time. The corrected t, heldout's default, is much nearer to "
-    "5 %.",
+    "says, and over 10 × 10 folds more than half of the time. The corrected t is much nearer to "
+    "5 %, and heldout's default, its variance taken for one pass over the cases (one-pass-t), keeps to it.",
     measured="rejected",
     series="test",
 )
