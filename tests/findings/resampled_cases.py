@@ -384,6 +384,12 @@ CASES: dict[str, Case] = {
         lambda: table(8),
         "they are not compared on the same cases",
     ),
+    "H074": Case(
+        lambda: heldout.compare(wrong_in(0, 1, n=16), wrong_in(4, n=16), measures="macro recall"),
+        lambda: heldout.compare(wrong_in(0, 1), wrong_in(4), measures="macro recall"),
+        one_case,
+        "no measure of single classes is compared on known cases",
+    ),
     "H065": Case(
         readings,
         lambda: readings(alike=False),

@@ -406,6 +406,18 @@ def test_the_number_of_splits():
     assert fired("H060") == {"splits": 5, "limit": 10}
 
 
+@pytest.mark.parametrize(("cases", "apart", "outcome"), [(80, 3.5, "fired"), (80, 1.0, "passed"), (400, 3.5, "passed")])
+def test_areas_near_one_on_few_cases(cases, apart, outcome):
+    truth = np.arange(cases) % 2
+    rng = np.random.default_rng(5)
+    sides = [
+        heldout.evaluate(truth, score=rng.normal(size=cases) + apart * truth, positive=1, threshold=1.0, measures=[])
+        for _ in range(2)
+    ]
+    found = compare(*sides, measures="roc_auc").review["H074"]
+    assert (found.outcome, found.facts["cases"]) == (outcome, cases / 2)
+
+
 def test_every_measure_of_a_pair_is_a_test_too():
     sides = {"a": wrong_in(*range(5)), "b": wrong_in(*range(10, 35)), "c": wrong_in(*range(50, 90))}
     facts = compare(sides, measures=["accuracy", "macro f1"], correction="none").review["H051"].facts

@@ -32,6 +32,9 @@ TRUST_RULES = ("rules_certainty", "rules_classes", "rules_folds", "rules_compari
 # Rules beside these that say how large something is, or what follows from it: H014 and H054 say that an interval is
 # wide, not that it may miss.
 OTHER_RULES = {"H013", "H014", "H021", "H035", "H051", "H053", "H054", "H056", "H057", "H058", "H061"}
+# Rules whose sentence is a count, so that it is true wherever they fire: all cases are of one class, and a class has
+# fewer cases than there are folds.
+COUNTING_RULES = {"H019", "H037"}
 Measurements = dict[tuple[str, str], Measured]
 
 
@@ -67,8 +70,15 @@ class Row:
         return self.outcome.rate if self.kind in SLACK else self.outcome.covered
 
     @property
+    def promised(self) -> bool:
+        """Whether anything is promised of it."""
+        return self.kind != "beside" and not (self.kind == "finding" and self.what in COUNTING_RULES)
+
+    @property
     def short(self) -> bool:
         """Whether it is below what was promised."""
+        if not self.promised:
+            return False
         if self.kind not in SLACK:
             return self.value < scale_coverage(BAND[0], self.level)
         return self.value > 1 - self.level + SLACK[self.kind] + 1e-12
@@ -89,7 +99,7 @@ class Row:
     def clearly(self) -> bool:
         """Whether it leaves the band by more than two Monte Carlo standard errors."""
         if self.kind in SLACK:
-            return self.value - 2 * self.outcome.error > 1 - self.level + SLACK[self.kind]
+            return self.promised and self.value - 2 * self.outcome.error > 1 - self.level + SLACK[self.kind]
         low, high = (scale_coverage(end, self.level) for end in BAND)
         return self.value + 2 * self.outcome.error < low or self.value - 2 * self.outcome.error > high
 
@@ -101,7 +111,7 @@ class Row:
     @property
     def place(self) -> str:
         """Where it lies: in its band, below or above it, or over its level; of what is not promised nothing."""
-        if self.kind == "beside":
+        if not self.promised:
             return ""
         if self.kind in SLACK:
             return "over" if self.short else "in band"
@@ -238,7 +248,8 @@ def _opening(measured: Measurements) -> str:
             if level != 0.95
         )
         + ". A test may reject a true null .015 more often than its level says, a gate pass falsely and a rule to act "
-        "on fire where nothing is wrong .01 more often. The Monte Carlo standard error of a coverage of .95 is .005 "
+        "on fire where nothing is wrong .01 more often; H019 and H037 say how many cases a class has, which is true "
+        "wherever they fire, and are not judged. The Monte Carlo standard error of a coverage of .95 is .005 "
         "with 2,000 draws, .010 with 500; ± is one standard error. Draws in which a quantity is undefined are "
         "left out of its coverage. Where the true value is the smallest or the largest there can be, as a calibration "
         "error of 0, an interval that reaches it cannot miss on that side; there only the lower end of the band "
@@ -404,7 +415,7 @@ def _outside(rows: list[Row]) -> str:
     head = ["cell", "below its band, or over its level", "above its band", "findings that fired"]
     by_cell: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        if row.level == 0.95 and row.kind != "beside" and (row.short or row.wide):
+        if row.level == 0.95 and (row.short or row.wide):
             by_cell[row.cell].append(row)
     lines = []
     for cell, some in sorted(by_cell.items(), key=lambda item: min(_badness(r) for r in item[1])):

@@ -242,6 +242,10 @@ def test_a_family_keeps_its_promise_or_the_page_says_what_it_does_not():
     assert "1 of 2 tests" in judge_family([make_row("test", 50), make_row("test", 90)], "counts")
     assert ": kept" in judge_family([make_row("gate", 60), make_row("finding", 60)], "counts")
     assert "too few draws" in judge_family([make_row("interval", 2, n=40)], "counts")
+    # A rule whose sentence is a count is true wherever it fires.
+    for code, told in (("H037", ": kept"), ("H012", "not kept")):
+        row = Row("findings_on_sound_models", "cell", "finding", code, 0.95, Outcome(1000, 0, 0, 300), ())
+        assert told in judge_family([row], "findings_on_sound_models")
     # What is counted beside the promise does not count.
     assert ": kept" in judge_family([*sound, make_row("beside", 400)], "counts")
 
