@@ -18,6 +18,8 @@ from heldout.result import Result
 from heldout.show.blocks import Block, Note, Prose, Style
 from heldout.show.numbers import digits_between, limits, number
 
+# The method of an estimate that has no interval.
+NO_INTERVAL = "none"
 # How a note begins that says that the value itself may be off.
 CAUTION = "caution: "
 
