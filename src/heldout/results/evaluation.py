@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -43,6 +45,15 @@ if TYPE_CHECKING:
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
 WRITTEN_PIXELS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Estimates that are made when they are first read, once, whichever thread reads them first."""
+
+    make: Callable[[], tuple[Estimate, ...]]
+    # The same thread would wait for itself for ever.
+    lock: AbstractContextManager[Any] = field(default_factory=RLock)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,16 +102,22 @@ class Evaluation(Reviewed):
 
     def __getattr__(self, name: str) -> Any:
         # Only what is not there yet is looked for here.
-        make = vars(self).pop("_make_estimates", None) if name == "estimates" else None
-        if make is None:
+        later: Later | None = vars(self).get("_later") if name == "estimates" else None
+        if later is not None:
+            with later.lock:
+                if name not in vars(self):
+                    object.__setattr__(self, name, later.make())
+        # Another thread may have made them meanwhile.
+        if name not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        object.__setattr__(self, name, make())
-        return self.estimates
+        vars(self).pop("_later", None)
+        return vars(self)[name]
 
     def __getstate__(self) -> object:
         # What is stored is the numbers, not the way to them.
         _ = self.estimates
-        return super().__getstate__()
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_later"} if isinstance(state, dict) else state
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
@@ -483,8 +500,8 @@ class Evaluation(Reviewed):
 
 def make_later(evaluation: Evaluation, make: Callable[[], tuple[Estimate, ...]]) -> Evaluation:
     """The evaluation with its estimates made when they are first read: often a single number is asked for by name."""
+    vars(evaluation)["_later"] = Later(make)
     del vars(evaluation)["estimates"]
-    vars(evaluation)["_make_estimates"] = make
     return evaluation
 
 
