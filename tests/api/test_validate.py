@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import math
 from pathlib import Path
@@ -430,3 +431,12 @@ def test_evaluating_the_predictions_gives_the_same_figures():
         one, two = found[name], again[name]
         assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high))
         assert (one.method, one.rule, one.folds, one.n) == (two.method, two.rule, two.folds, two.n)
+
+
+def test_an_interval_of_a_validation_takes_what_that_of_an_evaluation_takes():
+    assert inspect.signature(heldout.Validation.interval) == inspect.signature(heldout.Evaluation.interval)
+    validation = heldout.validate(
+        "naive-bayes", [[0.1], [0.4], [0.3], [0.2], [0.6], [0.8]] * 10, [0, 0, 0, 1, 1, 1] * 10
+    )
+    given = {"method": "bootstrap", "replicates": 100, "seed": 3}
+    assert validation.interval("macro f1", **given) == validation.evaluation.interval("macro f1", **given)

@@ -205,9 +205,17 @@ class Validations(Reviewed):
         """The estimate of a measure of one class, averaged, or of all cases, of the one learner."""
         return self.evaluation.get(measure, class_=class_, average=average)
 
-    def interval(self, name: str, *, method: str | None = None, level: float | None = None) -> Estimate:
-        """The same quantity of the one learner with another interval method or level."""
-        return self.evaluation.interval(name, method=method, level=level)
+    def interval(
+        self,
+        name: str,
+        *,
+        method: str | None = None,
+        level: float | None = None,
+        replicates: int | None = None,
+        seed: int | None = None,
+    ) -> Estimate:
+        """The same quantity of the one learner with another interval method, level or number of replicates."""
+        return self.evaluation.interval(name, method=method, level=level, replicates=replicates, seed=seed)
 
     def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
         """A flat dictionary of floats for trackers, as that of an evaluation; of several learners with their names."""
