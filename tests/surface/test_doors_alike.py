@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -88,3 +89,32 @@ def test_scores_that_are_counted_elsewhere_keep_the_note_that_they_were_taken_as
     noted = heldout.evaluate(Y, P, measures=[]).notes
     assert len(noted) == len(plain) + 1
     assert any("score" in note for note in set(noted) - set(plain))
+
+
+def test_evidence_is_written_as_results_are(tmp_path):
+    evidence = heldout.Evidence().update(Y, P >= 0.5)
+    for written in (evidence.write(tmp_path / "a.evidence"), evidence.save(tmp_path / "b.evidence")):
+        assert heldout.Evidence.load(written).n == 200
+
+
+def test_a_gate_tells_its_undecided_requirements_from_what_becomes_of_them():
+    gate = heldout.check(Y, score=P, require=["accuracy >= 0.2", "accuracy >= 0.99", "accuracy >= 0.74"])
+    assert [one.outcome for one in gate] == ["passed", "failed", "undecided"]
+    assert [one.text for one in gate.undecided] == ["accuracy >= 0.74"]
+    assert [one.text for one in gate.failed] == ["accuracy >= 0.99"]
+    assert gate.undecided_rule == gate.to_dict()["undecided"] == "fail"
+
+
+def test_rows_of_predictions_have_a_name_of_their_own():
+    validation = heldout.validate("naive-bayes", np.c_[P, Q], Y, plan="2-fold")
+    assert list(validation.prediction_rows()[0])[:4] == ["row", "fold", "truth", "predicted"]
+    assert not hasattr(validation, "predictions")
+    assert heldout.evaluate(Y, score=P).predictions.n == 200
+
+
+def test_measures_with_parameters_are_printed_as_they_are_said():
+    asked = ["precision_at(k=50)", "gain_at", "tpr_at_fpr(fpr=0.2)", "partial_auc(high=0.2)"]
+    shown = str(heldout.evaluate(Y, score=P, measures=asked))
+    assert not re.search(r"[a-zA-Z]\(\w+=", shown)
+    for name in ("precision at 50", "gain at 0.1", "TPR at FPR 0.2", "partial AUC (high 0.2)"):
+        assert name in shown

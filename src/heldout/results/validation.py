@@ -383,7 +383,7 @@ class Validation(Validations):
             for at, split in enumerate(run.finished.tolist())
         )
 
-    def predictions(self) -> list[dict[str, object]]:
+    def prediction_rows(self) -> list[dict[str, object]]:
         """One row per prediction: the row of the case, its fold, truth, predicted class, and scores."""
         run, labels = self.run, self.problem.labels
         truth = [labels[code] for code in self.problem.truth[run.rows].tolist()]
@@ -404,7 +404,7 @@ class Validation(Validations):
 
     def predictions_csv(self) -> str:
         """The predictions as the text of a CSV file, which `heldout evaluate --fold fold` reads."""
-        predictions = self.predictions()
+        predictions = self.prediction_rows()
         out = io.StringIO()
         writer = csv.DictWriter(out, list(predictions[0]), lineterminator="\n")
         writer.writeheader()
