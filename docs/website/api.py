@@ -22,6 +22,7 @@ TITLES = {
     "plans": "heldout.plans: how rows are split",
     "lab": "heldout.lab: where the truth is known",
     "mlflow": "heldout.mlflow: logging to MLflow",
+    "errors": "heldout.errors: what is raised where the input or the call is wrong",
 }
 # MLflow takes seconds to import: its example is run in a process of its own, and only for the whole site.
 MLFLOW = """\

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heldout import lab, mlflow, plans
+    from heldout import errors, lab, mlflow, plans
     from heldout.api.assertions import assert_at_least, assert_at_most
     from heldout.api.check import check
     from heldout.api.choose_threshold import choose_threshold
@@ -85,8 +86,9 @@ _HOMES = {
     "scorer": "heldout.api.estimators",
     "validate": "heldout.api.validate",
 }
-# Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…), heldout.mlflow.log(…).
-_PACKAGES = ("lab", "mlflow", "plans")
+# Packages that are used by name: heldout.plans.kfold(10), heldout.lab.coverage(…), heldout.mlflow.log(…) and
+# heldout.errors.GateError.
+_PACKAGES = ("errors", "lab", "mlflow", "plans")
 
 __all__ = [
     "BiasVariance",
@@ -120,6 +122,7 @@ __all__ = [
     "compare",
     "compute_metrics",
     "count",
+    "errors",
     "evaluate",
     "from_cv_results",
     "from_estimator",
@@ -141,7 +144,8 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"heldout.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'heldout' has no attribute {name!r}")
+        # With both, Python says which name is near: "Did you mean: 'evaluate'?".
+        raise AttributeError(f"module 'heldout' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -18,6 +18,19 @@ from __future__ import annotations
 
 import re
 
+__all__ = [
+    "ArgumentError",
+    "ColumnError",
+    "FileError",
+    "GateError",
+    "HeldoutError",
+    "LabelError",
+    "LearnerError",
+    "MatrixError",
+    "OptionError",
+    "ValuesError",
+]
+
 # A word of more characters is a number or a text from outside that nobody reads to its end.
 _LONG_WORD, _KEPT = re.compile(r"\S{201,}"), 60
 
@@ -45,39 +58,102 @@ class HeldoutError(ValueError):
 
 
 class FileError(HeldoutError):
-    """A file cannot be opened or understood."""
+    """A file cannot be opened or understood.
+
+    >>> import heldout
+    >>> heldout.evaluate("nowhere.csv")
+    Traceback (most recent call last):
+    heldout.errors.FileError: There is no file nowhere.csv.
+    ...
+    """
 
 
 class ColumnError(HeldoutError):
-    """A column is missing, ambiguous or of the wrong kind."""
+    """A column is missing, ambiguous or of the wrong kind.
+
+    >>> import heldout
+    >>> heldout.evaluate({"truth": [0, 1]}, predicted="answer")
+    Traceback (most recent call last):
+    heldout.errors.ColumnError: The dictionary has no column 'answer'. It has: truth.
+    ...
+    """
 
 
 class LabelError(HeldoutError):
-    """Class labels that cannot be used or matched."""
+    """Class labels that cannot be used or matched.
+
+    >>> import heldout
+    >>> heldout.evaluate([0, 1], [0, 1], positive=2)
+    Traceback (most recent call last):
+    heldout.errors.LabelError: The positive class 2 is not among the labels: 0, 1.
+    ...
+    """
 
 
 class ValuesError(HeldoutError):
-    """Weights, scores or other values that cannot be used."""
+    """Weights, scores or other values that cannot be used.
+
+    >>> import heldout
+    >>> heldout.evaluate([0, 1], [0, 1], weight=[1, -1])
+    Traceback (most recent call last):
+    heldout.errors.ValuesError: Weights must be finite and not negative. Row 2 has -1.
+    ...
+    """
 
 
 class MatrixError(HeldoutError):
-    """A confusion or cost matrix that cannot be used."""
+    """A confusion or cost matrix that cannot be used.
+
+    >>> import heldout
+    >>> heldout.evaluate(matrix=[[3, -1], [0, 2]])
+    Traceback (most recent call last):
+    heldout.errors.MatrixError: The entry in row 1, column 2 of the matrix is -1, which is negative.
+    ...
+    """
 
 
 class LearnerError(HeldoutError):
-    """A learner that failed, or gave answers that cannot be used."""
+    """A learner that failed, or gave answers that cannot be used.
+
+    >>> import heldout
+    >>> heldout.validate("knn:5", [[0.1], [0.2]] * 2, [0, 1] * 2, plan="2-fold")
+    Traceback (most recent call last):
+    heldout.errors.LearnerError: KNeighborsClassifier failed in fold 1 of 2-fold: ...
+    ...
+    """
 
 
 class GateError(HeldoutError, AssertionError):
-    """A requirement that was not met, or not beyond chance; test runners show it as a failed assertion."""
+    """A requirement that was not met, or not beyond chance; test runners show it as a failed assertion.
+
+    >>> import heldout
+    >>> heldout.assert_at_least(heldout.evaluate([0, 1], [0, 1])["accuracy"], 0.9)
+    Traceback (most recent call last):
+    heldout.errors.GateError: accuracy >= 0.9 is not shown. accuracy 1.000 meets it, but not beyond chance: ...
+    ...
+    """
 
 
 class OptionError(HeldoutError):
-    """A measure, method, level or other option that does not exist or does not fit."""
+    """A measure, method, level or other option that does not exist or does not fit.
+
+    >>> import heldout
+    >>> heldout.evaluate([0, 1], [0, 1])["acuracy"]
+    Traceback (most recent call last):
+    heldout.errors.OptionError: There is no measure 'acuracy'.
+    ...
+    """
 
 
 class ArgumentError(OptionError, TypeError):
-    """An argument that a function does not have, or that was given twice; a TypeError as Python's own is."""
+    """An argument that a function does not have, or that was given twice; a TypeError as Python's own is.
+
+    >>> import heldout
+    >>> heldout.evaluate([0, 1], [0, 1], tresh=0.4)
+    Traceback (most recent call last):
+    heldout.errors.ArgumentError: evaluate() has no argument 'tresh'.
+    ...
+    """
 
 
 def shorten_words(text: str) -> str:

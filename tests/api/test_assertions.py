@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import heldout
+from heldout import evaluate
 from heldout.errors import GateError, OptionError
+from heldout.gates.judging import judge_estimate
 
 TRUTH = ["yes"] * 100 + ["no"] * 100
 
@@ -67,7 +71,7 @@ def test_a_stored_estimate_has_its_own_interval_only_and_asks_for_more(judged):
     assert stored.one_sided is None
     # One-sided, the limit is .813, and the lower end of the two-sided interval .802.
     assert heldout.assert_at_least(judged["recall"], 0.805).outcome == "passed"
-    with pytest.raises(GateError, match=r"97\.5 % confidence"):
+    with pytest.raises(GateError, match="two-sided 95 % interval"):
         heldout.assert_at_least(stored, 0.805)
     assert heldout.assert_at_least(stored, 0.8).outcome == "passed"
 
@@ -93,3 +97,51 @@ def test_a_gate_that_passes_is_given_back(judged):
     failed = heldout.check(judged, require="recall >= 0.95, specificity >= 0.9")
     with pytest.raises(GateError, match=r"The gate failed: 1 passed, 1 failed\.\nrecall >= 0\.95: recall\[yes\] \.880"):
         failed.raise_if_failed()
+
+
+def ways_to(evaluation, name):
+    """The estimate of that name, by every way that leads to it."""
+    copied = pickle.loads(pickle.dumps(evaluation))
+    yield evaluation[name]
+    yield copied[name]
+    for one in (evaluation, copied):
+        yield next(e for e in one if e.name == evaluation[name].name)
+        yield next(e for e in one.estimates if e.name == evaluation[name].name)
+        yield one.interval(name)
+
+
+@pytest.mark.parametrize("name", ["recall", "accuracy", "macro f1", "roc_auc", "brier", "recall[0]", "cost"])
+def test_every_way_to_an_estimate_is_judged_alike(name):
+    rng = np.random.default_rng(1)
+    score = rng.random(300)
+    truth = (rng.random(300) < score).astype(int)
+    evaluation = evaluate(truth, score=score, costs=[[0, 1], [5, 0]], cost_rows="truth")
+    found = [judge_estimate(estimate, ">=", 0.3) for estimate in ways_to(evaluation, name)]
+    assert len(found) == 8
+    assert {one.why for one in found} == {found[0].why}
+    assert {one.pass_limit for one in found} == {found[0].pass_limit}
+    assert "with 95 % confidence" in found[0].why
+
+
+def test_the_interval_that_was_asked_for_is_judged_by_its_method_and_level():
+    evaluation = evaluate(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95)
+    judged = judge_estimate(evaluation.interval("recall", method="jeffreys", level=0.9), ">=", 0.85)
+    # Jeffreys' lower limit at 90 %: the tenth percentile of Beta(85.5, 5.5).
+    assert judged.pass_limit.value == pytest.approx(stats.beta.ppf(0.1, 85.5, 5.5), abs=1e-12)
+    assert "with 90 % confidence" in judged.why
+    assert "one-sided limit, jeffreys" in judged.why
+
+
+def test_a_stored_estimate_says_that_its_two_sided_interval_decided():
+    evaluation = evaluate(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95)
+    stored = pickle.loads(pickle.dumps(evaluation["recall"]))
+    judged = judge_estimate(stored, ">=", 0.85)
+    assert "by the lower end of its two-sided 95 % interval it is at least .876" in judged.why
+    assert "one-sided" not in judged.why
+    assert "upper end of its two-sided 95 % interval" in judge_estimate(stored, "<=", 0.99).why
+
+
+@pytest.mark.parametrize("level", [0.4, 0.5, 0, 1, 1.5])
+def test_a_level_that_no_one_sided_limit_has_is_refused_as_it_was_given(level):
+    with pytest.raises(OptionError, match=rf"Got {level:g}\b"):
+        evaluate([0, 1] * 20, [0, 1, 1, 1] * 10).one_sided("accuracy", level=level)

@@ -166,9 +166,9 @@ def test_scores_of_different_classes_are_refused():
 
 
 THREE = np.array(list("uvw"))[RNG.integers(0, 3, N)]
-SHARES = {name: RNG.dirichlet([1, 1, 1], N) + pull * (THREE[:, None] == np.array(list("uvw"))) for name, pull in
+PULLED = {name: RNG.dirichlet([1, 1, 1], N) + pull * (THREE[:, None] == np.array(list("uvw"))) for name, pull in
           (("good", 0.8), ("poor", 0.2))}  # fmt: skip
-SHARES = {name: values / values.sum(axis=1, keepdims=True) for name, values in SHARES.items()}
+SHARES = {name: values / values.sum(axis=1, keepdims=True) for name, values in PULLED.items()}
 
 
 @pytest.mark.parametrize("measure", ["brier", "log_loss", "roc_auc[u]", "macro f1", "recall[w]"])

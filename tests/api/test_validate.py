@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import math
 from pathlib import Path
@@ -78,7 +79,7 @@ def counting():
 
 def predicted(validation):
     """What was said of each row, in the order of the rows."""
-    held = {row["row"]: row["predicted"] for row in validation.predictions()}
+    held = {row["row"]: row["predicted"] for row in validation.prediction_rows()}
     return [held[row] for row in range(len(held))]
 
 
@@ -103,7 +104,7 @@ def test_weka_s_folds_are_weka_s_row_by_row():
     found = validate("naive-bayes", WEKA / "iris.arff", plan="weka 10-fold seed 1")
     with (WEKA / "iris__NaiveBayes_predictions.csv").open(encoding="utf-8") as file:
         right = [(int(row["fold"]) + 1, int(row["row"]), row["actual"]) for row in csv.DictReader(file)]
-    assert [(row["fold"], row["row"], row["truth"]) for row in found.predictions()] == right
+    assert [(row["fold"], row["row"], row["truth"]) for row in found.prediction_rows()] == right
     assert found.problem.target_name == "class"
 
 
@@ -258,7 +259,7 @@ def test_a_fold_column_is_a_plan_and_no_feature():
     )
     found = validate("knn:3", frame, target="outcome", fold="site")
     assert found.problem.names == ("a", "b")
-    assert [(row["row"] % 3) + 1 for row in found.predictions()] == [row["fold"] for row in found.predictions()]
+    assert [(row["row"] % 3) + 1 for row in found.prediction_rows()] == [row["fold"] for row in found.prediction_rows()]
     assert found.plan.text == "column site"
     apart = validate("knn:3", X2, Y2, fold=np.arange(100) % 3)
     assert predicted(apart) == predicted(found)
@@ -269,12 +270,12 @@ def test_a_fold_column_is_a_plan_and_no_feature():
 def test_rows_without_a_class_are_dropped_and_the_others_keep_their_numbers():
     classes = [None, *Y2[1:50], None, *Y2[51:]]
     found = validate("knn:3", X2, classes, plan="3-fold", missing="drop")
-    assert sorted(row["row"] for row in found.predictions()) == [row for row in range(100) if row not in (0, 50)]
-    assert all(row["truth"] == classes[row["row"]] for row in found.predictions())
+    assert sorted(row["row"] for row in found.prediction_rows()) == [row for row in range(100) if row not in (0, 50)]
+    assert all(row["truth"] == classes[row["row"]] for row in found.prediction_rows())
     assert "2 of 100 rows were dropped" in str(found)
     folds = np.arange(100) % 3
     by_fold = validate("knn:3", X2, classes, fold=folds, missing="drop")
-    assert all(row["fold"] == folds[row["row"]] + 1 for row in by_fold.predictions())
+    assert all(row["fold"] == folds[row["row"]] + 1 for row in by_fold.prediction_rows())
 
 
 def test_groups_are_never_on_both_sides():
@@ -372,7 +373,7 @@ def test_a_seed_makes_everything_again():
     one, two, other = (validate(forest, X2, Y2, plan="3-fold", seed=seed) for seed in (4, 4, 5))
     assert one.to_json() == two.to_json()
     assert one.fingerprint == two.fingerprint != other.fingerprint
-    named = [validate("forest:5", X2, Y2, plan="holdout 0.5", seed=9).predictions() for _ in range(2)]
+    named = [validate("forest:5", X2, Y2, plan="holdout 0.5", seed=9).prediction_rows() for _ in range(2)]
     assert named[0] == named[1]
 
 
@@ -401,7 +402,7 @@ def test_splits_that_fail_are_recorded_when_asked():
     assert (document["splits"], document["finished"], document["complete"]) == (5, 4, False)
     assert [failure["where"] for failure in document["failures"]] == ["fold 1"]
     assert found["accuracy"].splits == 4
-    assert {row["fold"] for row in found.predictions()} == {2, 3, 4, 5}
+    assert {row["fold"] for row in found.prediction_rows()} == {2, 3, 4, 5}
 
 
 def test_a_plan_object_is_a_plan():
@@ -424,9 +425,18 @@ def test_the_gap_between_training_and_test_is_measured():
 
 def test_evaluating_the_predictions_gives_the_same_figures():
     found = validate("naive-bayes", X2, Y2, plan="5-fold")
-    rows = pl.DataFrame(found.predictions())
+    rows = pl.DataFrame(found.prediction_rows())
     again = evaluate(rows, truth="truth", predicted="predicted", score="p_yes", fold="fold", id="row", positive="yes")
     for name in ("accuracy", "f1", "roc_auc", "log_loss", "kappa", "average_precision"):
         one, two = found[name], again[name]
         assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high))
         assert (one.method, one.rule, one.folds, one.n) == (two.method, two.rule, two.folds, two.n)
+
+
+def test_an_interval_of_a_validation_takes_what_that_of_an_evaluation_takes():
+    assert inspect.signature(heldout.Validation.interval) == inspect.signature(heldout.Evaluation.interval)
+    validation = heldout.validate(
+        "naive-bayes", [[0.1], [0.4], [0.3], [0.2], [0.6], [0.8]] * 10, [0, 0, 0, 1, 1, 1] * 10
+    )
+    given = {"method": "bootstrap", "replicates": 100, "seed": 3}
+    assert validation.interval("macro f1", **given) == validation.evaluation.interval("macro f1", **given)

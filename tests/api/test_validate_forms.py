@@ -42,7 +42,7 @@ class Seeing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def predicted(validation):
-    held = {row["row"]: row["predicted"] for row in validation.predictions()}
+    held = {row["row"]: row["predicted"] for row in validation.prediction_rows()}
     return [held[row] for row in range(len(held))]
 
 

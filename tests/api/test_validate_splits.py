@@ -143,7 +143,7 @@ def test_a_grid_makes_a_nested_plan_and_says_so():
     assert found.fingerprint == validate("knn:3", X, Y, plan="4-fold").fingerprint
     assert found["accuracy"].method == "wilson, n/1.5"
     same = validate("knn:3", X, Y, plan="nested 4-fold / 5-fold", grid=GRID)
-    assert same.predictions() == found.predictions()
+    assert same.prediction_rows() == found.prediction_rows()
 
 
 def test_a_tuned_bootstrap_weighs_every_case_alike():
@@ -200,9 +200,9 @@ def test_folds_of_every_kind_work_beside_rows_that_are_dropped(kind, form):
     if form is pd.DataFrame and kind == "dates":
         frame["part"] = pd.to_datetime(frame["part"])
     found = validate("knn:3", frame, target="class", fold="part", missing="drop", measures="accuracy")
-    assert {(row["fold"], row["row"] % 3) for row in found.predictions()} == {(1, 0), (2, 1), (3, 2)}
+    assert {(row["fold"], row["row"] % 3) for row in found.prediction_rows()} == {(1, 0), (2, 1), (3, 2)}
     beside = validate("knn:3", X, classes, fold=frame["part"], missing="drop", measures="accuracy")
-    assert beside.predictions() == found.predictions()
+    assert beside.prediction_rows() == found.prediction_rows()
 
 
 def test_a_list_of_folds_of_the_wrong_length_is_refused_though_rows_are_dropped():
@@ -231,7 +231,7 @@ def test_a_fold_column_from_standard_input_is_read_once(tmp_path):
 )
 def test_a_file_of_predictions_gives_the_intervals_of_the_validation(plan):
     found = validate(DecisionTreeClassifier(max_depth=3, random_state=0), X, Y, plan=plan)
-    rows = pl.DataFrame(found.predictions())
+    rows = pl.DataFrame(found.prediction_rows())
     again = evaluate(rows, truth="truth", predicted="predicted", score="p_yes", fold="fold", id="row", positive="yes")
     for name in ("accuracy", "f1", "kappa", "macro f1", "roc_auc", "log_loss", "brier"):
         one, two = found[name], again[name]
@@ -246,7 +246,7 @@ def test_a_file_of_predictions_gives_the_intervals_of_the_validation(plan):
 def test_a_file_with_its_groups_gives_the_intervals_of_grouped_draws():
     for plan in ("bootstrap 40", "20 x holdout 2/3", "3x4-fold"):
         found = validate("knn:9", X, Y, plan=plan, group=GROUPS)
-        rows = pl.DataFrame(found.predictions())
+        rows = pl.DataFrame(found.prediction_rows())
         group = GROUPS[rows["row"].to_numpy()]
         again = evaluate(rows, truth="truth", predicted="predicted", fold="fold", id="row", group=group, positive="yes")
         for name in ("accuracy", "f1", "macro f1"):
@@ -256,7 +256,7 @@ def test_a_file_with_its_groups_gives_the_intervals_of_grouped_draws():
 
 def test_a_file_of_every_pair_left_out_gives_them_too():
     found = validate("naive-bayes", X[40:60], Y[40:60], plan="leave-2-out")
-    again = evaluate(pl.DataFrame(found.predictions()), truth="truth", predicted="predicted", fold="fold", id="row")
+    again = evaluate(pl.DataFrame(found.prediction_rows()), truth="truth", predicted="predicted", fold="fold", id="row")
     assert limits(found["accuracy"]) == pytest.approx(limits(again["accuracy"]))
     assert found["accuracy"].method == again["accuracy"].method == "wilson, n/1.5"
 

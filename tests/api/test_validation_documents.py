@@ -181,9 +181,9 @@ def test_the_predictions_are_a_csv_file_with_scores_for_every_class():
 
 def test_decision_values_are_called_scores():
     found = validate(SVC(), X2, Y2, plan="3-fold")
-    assert list(found.predictions()[0]) == ["row", "fold", "truth", "predicted", "score_yes"]
+    assert list(found.prediction_rows()[0]) == ["row", "fold", "truth", "predicted", "score_yes"]
     assert "they need probabilities" in " ".join(str(found).split())
-    rows = pl.DataFrame(found.predictions())
+    rows = pl.DataFrame(found.prediction_rows())
     areas = [roc_auc_score(part["truth"] == "yes", part["score_yes"]) for _, part in rows.group_by("fold")]
     assert found["roc_auc"].value == pytest.approx(np.mean(areas))
     assert np.mean(areas) > 0.5

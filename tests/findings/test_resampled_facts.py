@@ -50,7 +50,7 @@ def fired(code: str) -> dict:
 
 def answers(seen):
     """Fold, truth and answer of every prediction."""
-    held = seen.predictions()
+    held = seen.prediction_rows()
     return tuple(np.array([row[name] for row in held]) for name in ("fold", "truth", "predicted"))
 
 
@@ -118,7 +118,7 @@ def test_copies_of_whole_rows_are_found_and_not_expected():
     seen = doubled()
     facts = fired("H032")
     fold, _, _ = answers(seen)
-    rows = np.array([row["row"] for row in seen.predictions()])
+    rows = np.array([row["row"] for row in seen.prediction_rows()])
     of_row = np.empty(120, dtype=int)
     of_row[rows] = fold
     # Rows 60 on are the rows up to 60 once more: those that another fold tests have a copy in training.

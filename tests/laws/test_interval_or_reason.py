@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import heldout
-from heldout.intervals.score_methods import NO_INTERVAL
+
+# What an interval may be by, as it stands before the first comma of `method`.
+METHODS = {
+    "bias-corrected", "bias-corrected-shares", "bootstrap", "cluster-bootstrap", "cluster-logit", "corrected-t",
+    "delong-logit", "delong-logit over folds", "delong-score", "dirichlet", "hall", "hanley-mcneil-logit over folds",
+    "influence", "influence-logit", "largest-share", "score", "smooth-inversion", "stratified-wilson", "test-inversion",
+    "wald", "wilson", "wilson-spread",
+}  # fmt: skip
 
 
 def cases(n=120, seed=0):
@@ -45,10 +52,26 @@ def test_an_interval_or_a_reason(name, given):
     for estimate in heldout.evaluate(**given).estimates:
         bounded = not (math.isnan(estimate.low) or math.isnan(estimate.high))
         # Any other note, such as what a perfect model would show, is no reason.
-        said = bool(estimate.undefined) if math.isnan(estimate.value) else NO_INTERVAL in estimate.note
+        said = bool(estimate.undefined) if math.isnan(estimate.value) else "no interval: " in estimate.note
         if not bounded and not said:
             silent.append((estimate.name, estimate.note))
     assert not silent, name
+
+
+@pytest.mark.parametrize(("name", "given"), list(designs()), ids=[name for name, _ in designs()])
+def test_the_method_is_one_that_is_known_or_none(name, given):
+    evaluation = heldout.evaluate(**given)
+    methods = {estimate.method for estimate in evaluation.estimates}
+    assert {method.partition(",")[0] for method in methods - {"none"}} <= METHODS, name
+    assert all(math.isnan(e.low) and math.isnan(e.high) for e in evaluation.estimates if e.method == "none")
+    # Trackers are given limits only of what has some.
+    assert "maximum_calibration_error_low" not in evaluation.metrics("all")
+
+
+def test_what_has_no_interval_says_so_where_it_is_printed():
+    p, y, rng = cases()
+    for given in ({}, {"weight": rng.uniform(0.5, 2, 120)}, {"fold": np.tile(np.arange(5), 24)}):
+        assert "(0.95 none, n = 1" in str(heldout.evaluate(y, score=p, **given)["maximum_calibration_error"])
 
 
 def test_the_parts_of_the_brier_score_have_intervals_that_hold_them():

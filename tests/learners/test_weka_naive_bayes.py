@@ -117,7 +117,7 @@ def test_a_class_that_no_row_has_keeps_its_place_in_a_validation(tmp_path):
     path, _, _ = made(GLASS, tmp_path)
     found: Any = validate("weka-naive-bayes", path, plan="2-fold")
     assert found.confusion.labels == ("float", "tableware", "lamp")
-    rows = found.predictions()
+    rows = found.prediction_rows()
     assert all(row["p_tableware"] > 0 for row in rows)
     assert all(sum(row[f"p_{label}"] for label in found.confusion.labels) == pytest.approx(1) for row in rows)
 
@@ -126,7 +126,7 @@ def test_a_class_that_a_training_part_lacks_has_the_probability_that_weka_gives_
     # Leaving out the only case of "c" leaves (0 + 1) / (6 + 3) of the prior, and a normal distribution around 0.
     X, y = [[1.0], [2.0], [3.0], [7.0], [8.0], [9.0], [0.0]], list("aaabbbc")
     found: Any = validate("weka-naive-bayes", X, y, plan="loo")
-    last = found.predictions()[-1]
+    last = found.prediction_rows()[-1]
     precision = (9 - 1) / 5
     factors = [density(0.0, values, precision) for values in ([1.0, 2, 3], [7.0, 8, 9], [])]
     wanted = shares([p * f for p, f in zip((4, 4, 1), factors, strict=True)])

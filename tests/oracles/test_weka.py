@@ -250,7 +250,7 @@ def test_columns_are_as_wide_as_their_numbers(matrix: list[list[int]], block: li
 def test_naive_bayes_gives_every_class_and_probability_that_weka_gave(data: str) -> None:
     cases, figures = weka_cases(f"{data}__NaiveBayes"), weka_figures(f"{data}__NaiveBayes")
     found: Any = validate("weka-naive-bayes", WEKA / f"{data}.arff", plan="weka 10-fold seed 1")
-    ours = {row["row"]: row for row in found.predictions()}
+    ours = {row["row"]: row for row in found.prediction_rows()}
     assert len(ours) == len(cases)
     for case in cases:
         row: Any = ours[int(case["row"])]

@@ -119,7 +119,7 @@ def test_every_count_measure_pooled_is_that_of_all_predictions_together(plan, cl
     table = np.arange(1.0, classes**2 + 1).reshape(classes, classes) * (1 - np.eye(classes))
     costs = Costs.of(table, range(classes), rows="truth")
     held = judged("naive-bayes", *cases(60, classes), plan=plan, costs=costs)
-    rows = held.predictions()
+    rows = held.prediction_rows()
     truth, predicted = ([row[name] for row in rows] for name in ("truth", "predicted"))
     together = evaluate(truth, predicted, costs=costs, labels=list(range(classes)))
     times = len(rows) / len({row["row"] for row in rows})

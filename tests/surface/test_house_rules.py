@@ -134,6 +134,26 @@ def follow(statements: Iterable[ast.stmt], checks: Callable[[ast.stmt], bool]) -
     return "on"
 
 
+def names_assigned(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds by `=`; a name that is only annotated is not bound."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        targets = [statement.target]
+    for target in targets:
+        names = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
+        yield from (node.id for node in names if isinstance(node.ctx, ast.Store))
+
+
+def find_second_assignments(nodes: Nodes) -> Iterator[Offence]:
+    """Names of a module that are given two values: who reads the first takes the second."""
+    known: set[str] = set()
+    for statement in nodes[0].body if isinstance(nodes[0], ast.Module) else []:
+        for name in names_assigned(statement):
+            if name in known:
+                yield statement.lineno, f"assigns {name} for the second time"
+            known.add(name)
+
+
 def find_vacuous_tests(nodes: Nodes) -> Iterator[Offence]:
     """Tests that can pass without a check, because all of them stand behind an `if`, a `continue` or a `return`.
 
@@ -161,6 +181,7 @@ RULES: dict[Rule, list[Path]] = {
     find_long_bodies: SOURCES,
     find_prints: [path for path in SOURCES if "cli" not in path.parts],
     find_skips: TESTS,
+    find_second_assignments: CODE,
     find_vacuous_tests: TESTS,
 }
 
@@ -215,6 +236,8 @@ def test_no_code_breaks_a_rule(rule):
         (find_long_bodies, "def f():\n" + "    x = 1\n" * 61),
         (find_prints, "print(1)"),
         (find_skips, "@pytest.mark.skip\ndef test(): ..."),
+        (find_second_assignments, "NONE = 'none'\nNONE = 'no interval: '"),
+        (find_second_assignments, "A, B = 1, 2\nx: int\nB: int = 3"),
         (find_vacuous_tests, "def test_a(x):\n  if x:\n    return\n  assert x"),
         (find_vacuous_tests, "def test_a(x):\n  for y in x:\n    if y:\n      continue\n    assert y"),
         (find_vacuous_tests, "def test_a(x):\n  for y in x:\n    if y:\n      return\n  assert x"),

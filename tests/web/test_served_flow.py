@@ -194,3 +194,12 @@ def test_a_file_can_be_removed_by_whom_it_belongs_to(server):
     assert server.ask("GET", here).status == 404
     assert server.ask("GET", f"{here}/state", headers={"Accept": "application/json"}).said["what"]
     assert len(server.stored()) < before
+
+
+def test_likely_columns_that_are_not_used_are_named_beside_their_fields(server):
+    here = server.upload(b"case,sample_weight,group,y_true,y_pred\n1,1,a,no,no\n2,2,a,yes,yes\n", "likely.csv")
+    text = server.ask("GET", f"{here}/columns").text
+    for role, name in {"weight": "sample_weight", "group": "group", "id": "case"}.items():
+        field = text.partition(f'name="{role}"')[2].partition("</div>")[0]
+        assert " selected" not in field
+        assert f"By its name this may be <b>{name}</b>." in field

@@ -73,6 +73,7 @@ def compare(
     positive: Label | None = None,
     labels: Sequence[Label] | None = None,
     costs: Any = None,
+    cost_rows: str | None = None,
     missing: Missing = "refuse",
     level: float = 0.95,
     seed: int = 0,
@@ -144,6 +145,8 @@ def compare(
         The classes in the order to show them; those that occur unless said.
     costs : Costs, table, dictionary, path or text, optional
         What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
+    cost_rows : {"truth", "predicted"}, optional
+        What the rows of a table of costs are.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     level : float
@@ -200,8 +203,8 @@ def compare(
     with OpenConnections() as opened:
         reading = ContestantOptions(
             truth if y is None else y, predicted, score, threshold, id, fold, group, weight, positive, labels, costs,
-            level, missing, seed, only_scores(named), opened=opened, X=X, engine=large["engine"],
-            master=large["master"], tolerance=large["tolerance"], passes=large["passes"],
+            level, missing, seed, only_scores(named), cost_rows=cost_rows, opened=opened, X=X,
+            engine=large["engine"], master=large["master"], tolerance=large["tolerance"], passes=large["passes"],
         )  # fmt: skip
         by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
         contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)

@@ -256,6 +256,7 @@ class ContestantOptions:
     passes: int = 3
     opened: OpenConnections = field(default_factory=OpenConnections)
     X: Any = None
+    cost_rows: str | None = None
 
     def given(self) -> list[str]:
         """The names of the options that were given."""
@@ -325,6 +326,7 @@ class ContestantOptions:
             positive=self.positive,
             labels=self.labels,
             costs=self.costs,
+            cost_rows=self.cost_rows,
             level=self.level,
             missing=self.missing,
             seed=self.seed,
@@ -439,7 +441,9 @@ def _check_options(items: Sequence[Any], reading: ContestantOptions) -> None:
     if any(is_readable(item) or is_judged_here(item) for item in items):
         return
     counted = any(isinstance(item, Confusion) for item in items)
-    unused = [name for name in reading.given() if not (counted and name in ("positive", "labels", "costs"))]
+    unused = [
+        name for name in reading.given() if not (counted and name in ("positive", "labels", "costs", "cost_rows"))
+    ]
     if unused:
         raise OptionError(
             f"These options are for files and frames, and here are none to read: {listing(unused)}.",
@@ -571,6 +575,7 @@ def _make_contestant(item: Any, reading: ContestantOptions) -> Contestant:
             positive=reading.positive,
             labels=reading.labels,
             costs=reading.costs,
+            cost_rows=reading.cost_rows,
             level=reading.level,
             measures=[],
         )

@@ -108,9 +108,8 @@ def merge(paths: Sequence[str | Path], *, same: bool = False) -> Evidence:
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> parts = [pathlib.Path(folder.name, f"{day}.evidence") for day in ("monday", "tuesday")]
-    >>> Evidence().update([0, 1], [0, 0]).save(parts[0])
-    >>> Evidence().update([1, 2], [1, 2]).save(parts[1])
-    >>> merge(parts).n
+    >>> written = [Evidence().update([day, 1], [0, 1]).write(part) for day, part in enumerate(parts)]
+    >>> merge(written).n
     4
     >>> folder.cleanup()
     """

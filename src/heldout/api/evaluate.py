@@ -149,7 +149,8 @@ def evaluate(
     for name, value in (("rows", options["rows"]), ("cost_rows", options["cost_rows"])):
         if value not in (None, "truth", "predicted"):
             raise OptionError(
-                f"{name} must be 'truth' or 'predicted'. Got {value!r}.", hint=f"say what the {name} are."
+                f"{name} must be 'truth' or 'predicted'. Got {value!r}.",
+                hint=f"write {name}='truth' or {name}='predicted'.",
             )
     counted: Counted | None = None
     where = EngineOptions.from_options(options).checked()
@@ -167,7 +168,8 @@ def evaluate(
         # A method that was asked for by name may be for the scores of one model.
         guess_fold = not unfolded and (settings.method is None or settings.by_fold() is not None)
         asked = ReadOptions(labels, missing, score, settings.positive, cut, slices, guess_fold=guess_fold)
-        elsewhere, notes = _count_elsewhere(data, roles, asked, where, ranked=settings.ranked)
+        elsewhere, more = _count_elsewhere(data, roles, asked, where, ranked=settings.ranked)
+        notes = (*said, *more)
         if elsewhere is not None:
             counted, source = elsewhere
             confusion = counted.confusion

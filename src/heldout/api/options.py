@@ -378,10 +378,9 @@ class EvaluateArguments(
 
 
 class RecalibrateArguments(TypedDict, total=False):
-    """What `recalibrate` takes of what `evaluate` does."""
+    """What `recalibrate` takes of what `evaluate` does, apart from the scores."""
 
     truth: Truth
-    score: Score
     weight: Weight
     group: Group
     fold: Fold

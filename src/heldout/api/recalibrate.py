@@ -22,6 +22,7 @@ from heldout.results.evaluation import Evaluation
 @takes(RecalibrateArguments)
 def recalibrate(
     data: Any = None,
+    score: Any = None,
     *,
     calibrators: str | Iterable[str] = tuple(CALIBRATORS),
     folds: int = 10,
@@ -36,14 +37,14 @@ def recalibrate(
     ----------
     data : Evaluation, or what evaluate takes
         An evaluation of probabilities with its rows, or the true classes, a data frame or a path.
+    score : array or column name, optional
+        The probability of the positive class for each case.
     calibrators : str or sequence of str
         Some of "logistic", "temperature" and "isotonic".
     folds : int
         The number of folds of the cross-fitting.
     truth : array or column name, optional
         The true classes, where they are not the first argument.
-    score : array or column name, optional
-        The probability of the positive class for each case.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -71,7 +72,7 @@ def recalibrate(
     --------
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
-    >>> seen = recalibrate((rng.random(2000) < p).astype(int), score=p**2)
+    >>> seen = recalibrate((rng.random(2000) < p).astype(int), p**2)
     >>> seen.recommended, round(seen.change("logistic", "brier").difference, 2)
     ('logistic', -0.03)
 
@@ -88,7 +89,7 @@ def recalibrate(
         raise OptionError("There is no calibrator to try.", hint=f"name some of {listing(CALIBRATORS)}.")
     check_whole("folds", folds, 2)
     level, seed = check_level(options["level"]), check_whole("seed", options["seed"], 0)
-    evaluation = data if isinstance(data, Evaluation) else _evaluated(data, dict(options))
+    evaluation = data if isinstance(data, Evaluation) else _evaluated(data, {**options, "score": score})
     rows = _rows(evaluation)
     at = rows.labels.index(rows.predictions.positive) if rows.predictions.positive is not None else 1
     outcome = compare_calibrators(

@@ -123,9 +123,7 @@ def _make_inspection(
 def _read_problem(model: Any, data: Any, y: Any, reading: dict[str, Any]) -> tuple[Problem, Any]:
     """The cases in the form that the model takes, and how to read them again as numbers and codes."""
     if data is None:
-        raise OptionError(
-            "There are no cases to look at the model with.", hint="pass data= with cases it has not seen."
-        )
+        raise OptionError("There are no cases to look at the model with.", hint="pass X= with cases it has not seen.")
     table = as_table(data)
     as_given = not (table.from_file or isinstance(data, dict))
     problem = read_problem(table, y, **reading, as_given=as_given)
@@ -206,7 +204,7 @@ MEASURES = ("accuracy",)
 @keeps_backend
 def card(
     learner: Any = None,
-    data: Any = None,
+    X: Any = None,
     y: Any = None,
     *,
     model: Any = None,
@@ -239,7 +237,7 @@ def card(
     ----------
     learner : estimator or str, optional
         Anything with fit and predict as in scikit-learn, or a short name such as "knn:5".
-    data : array, data frame or path, optional
+    X : array, data frame or path, optional
         The features; or a data frame or file that also holds the class. Of a fitted model, cases that it has not seen.
     y : array, optional
         The classes, where the data do not hold them.
@@ -315,7 +313,7 @@ def card(
                 "A model that is fitted already has no plan: nothing is fitted again.", hint="leave out plan and fold."
             )
         return card_of_model(
-            model, data, y, reading | {"missing": missing}, options, positive=positive, seed=seed, level=level,
+            model, X, y, reading | {"missing": missing}, options, positive=positive, seed=seed, level=level,
             timing=timing, answers=person_answers,
         )  # fmt: skip
     if isinstance(learner, dict | list | tuple):
@@ -324,13 +322,13 @@ def card(
             hint="make a card for each, and put them side by side: first.beside(second).",
         )
     validation = validate(
-        learner, data, y, plan=plan, fold=fold, positive=positive, missing=missing, seed=seed, level=level, jobs=jobs,
+        learner, X, y, plan=plan, fold=fold, positive=positive, missing=missing, seed=seed, level=level, jobs=jobs,
         training=False, progress=progress, measures=MEASURES, on_error=on_error, **reading,
     )  # fmt: skip
     if not isinstance(validation, Validation):
         raise TypeError("one learner gives one validation")
     columns = [*([drop] if isinstance(drop, str) else drop), *([fold] if isinstance(fold, str) else [])]
-    reread = partial(read_problem, data, y, **(reading | {"drop": columns}), missing=missing)
+    reread = partial(read_problem, X, y, **(reading | {"drop": columns}), missing=missing)
     inspected, notes = _inspect_folds(learner, validation, reread, seed, level, options)
     return _assemble_card(
         inspected, validation.run, validation.evaluation, timing=timing, answers=person_answers,

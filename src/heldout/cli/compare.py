@@ -25,12 +25,12 @@ OF_FILES = (
     *ENGINE.split(),
 )  # fmt: skip
 OF_LEARNERS = ("target", "plan", "features", "drop", "jobs")
-OF_BOTH = ("group", "missing", "labels", "positive", "costs")
+OF_BOTH = ("group", "missing", "labels", "positive", "costs", "cost_rows")
 
 
 @takes_flags(
     "truth predicted score threshold id fold different_cases splits no_splits test_share data_set matrix rows",
-    "group weight positive labels costs missing",
+    "group weight positive labels costs cost_rows missing",
     ENGINE,
     "learners target plan features drop jobs measures method control correction margin equivalence rope",
     "level replicates seed full chart",
@@ -214,7 +214,7 @@ def _evaluate(matrices: list[str], paths: list[str], options: dict[str, Any]) ->
     from heldout.api.evaluate import evaluate
 
     shared = {"rows": options.pop("rows")} if "rows" in options else {}
-    for name in ("positive", "costs"):
+    for name in ("positive", "costs", "cost_rows"):
         if name in options:
             shared[name] = options[name] if paths else options.pop(name)
     asked = options.get("labels") if paths else options.pop("labels", None)

@@ -493,9 +493,13 @@ class Evidence:
         """The square table of the confusion; rows are the truth."""
         return self.confusion.matrix
 
-    def save(self, path: str | Path) -> None:
+    def write(self, path: str | Path) -> Path:
         """Write what was counted to a small file, whole or not at all; `Evidence.load` reads it."""
-        save(self.counted, path)
+        return save(self.counted, path)
+
+    def save(self, path: str | Path) -> Path:
+        """The same as `write`."""
+        return self.write(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Evidence:

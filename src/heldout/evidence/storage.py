@@ -279,19 +279,18 @@ def is_evidence_file(path: str | Path) -> bool:
         return False
 
 
-def save(counted: Counted, path: str | Path) -> None:
+def save(counted: Counted, path: str | Path) -> Path:
     """Write evidence to a file, whole or not at all.
 
     >>> import pathlib, tempfile
     >>> from heldout.evidence.confusion import Confusion
     >>> folder = tempfile.TemporaryDirectory()
     >>> place = pathlib.Path(folder.name, "all.evidence")
-    >>> save(Counted(Confusion.of([[5, 1], [0, 4]]), rows=10), place)
-    >>> load(place).n
+    >>> load(save(Counted(Confusion.of([[5, 1], [0, 4]]), rows=10), place)).n
     10
     >>> folder.cleanup()
     """
-    write_whole(path, as_bytes(counted))
+    return write_whole(path, as_bytes(counted))
 
 
 def load(path: str | Path) -> Counted:

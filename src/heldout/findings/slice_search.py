@@ -32,7 +32,7 @@ from heldout.findings.slice_basis import (
 )
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import NO_INTERVAL, Estimate
 from heldout.intervals.group_leverage import class_shares, group_spread
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
@@ -431,7 +431,7 @@ def _listed(basis: Basis, quantity: Quantity, found: _Candidate, p: float, corre
     inside, outside = counted[found.place], counted.rest(found.place)
     tested = against_rest(inside, outside, quantity, level, basis.estimator.seed, quick=True)
     if basis.untested:
-        tested = replace(tested, low=math.nan, high=math.nan, method="none")
+        tested = replace(tested, low=math.nan, high=math.nan, method=NO_INTERVAL)
     codes = divmod(found.key, len(found.columns[-1].labels)) if len(found.columns) == 2 else (found.key,)
     values = tuple(column.labels[code] for column, code in zip(found.columns, codes, strict=True))
     return Slice(
@@ -497,13 +497,13 @@ def _tested(
     small = inside.clusters is None and _is_small(inside, outside, quantity)
     found = against_rest(inside, outside, quantity, level, seed, quick=bool(small or basis.untested))
     if basis.untested:
-        return replace(found, low=math.nan, high=math.nan, p=math.nan, method="none")
+        return replace(found, low=math.nan, high=math.nan, p=math.nan, method=NO_INTERVAL)
     return replace(found, p=math.nan, note=TOO_FEW) if small else found
 
 
 def _undefined(level: float, cases: int) -> PairTest:
     nan = math.nan
-    return PairTest(nan, nan, nan, level, "none", nan, cases, undefined=ALL_INSIDE)
+    return PairTest(nan, nan, nan, level, NO_INTERVAL, nan, cases, undefined=ALL_INSIDE)
 
 
 def _is_small(inside: Confusion, outside: Confusion, quantity: Quantity) -> bool:
@@ -528,7 +528,7 @@ def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Ite
             tested = compare_estimates(one, _score_estimate(scores, parts[1], quantity), level, rows.n)
             why = basis.untested or (SHARED_GROUPS if _groups_shared(parts) else "")
             if why:
-                tested = replace(tested, low=math.nan, high=math.nan, p=math.nan, method="none", note=why)
+                tested = replace(tested, low=math.nan, high=math.nan, p=math.nan, method=NO_INTERVAL, note=why)
             elif min(part.n for part in parts) < LEAST_CASES:
                 tested = replace(tested, p=math.nan, note=TOO_FEW)
             yield column, column.labels[code], size, one, tested

@@ -193,7 +193,7 @@ class Gate(RenderedResult):
 
     Every requirement must pass, by a one-sided limit of the level, so a classifier that misses any of them gets through
     at most as often as 1 − level: an intersection-union test, Berger (1982), Technometrics 24, 295-300. What is
-    undecided fails, unless `undecided` is "warn" (only where the value itself misses the bound) or "pass".
+    undecided fails, unless `undecided_rule` is "warn" (only where the value itself misses the bound) or "pass".
     `bool(gate)` is `gate.passed`.
 
     >>> import heldout
@@ -215,7 +215,7 @@ class Gate(RenderedResult):
     n: int | float
     labels: tuple[Label, ...] = ()
     positive: Label | None = None
-    undecided: Undecided = "fail"
+    undecided_rule: Undecided = "fail"
     name: str = ""
     columns: str = ""
     baseline: str = ""
@@ -244,6 +244,16 @@ class Gate(RenderedResult):
         return tuple(one for one in self.requirements if one.fails)
 
     @property
+    def failed(self) -> tuple[Requirement, ...]:
+        """The requirements that failed; those that are undecided may fail the gate as well, see `failing`."""
+        return self.of("failed")
+
+    @property
+    def undecided(self) -> tuple[Requirement, ...]:
+        """The requirements that are undecided, whatever becomes of them by the `undecided_rule`."""
+        return self.of("undecided")
+
+    @property
     def passed(self) -> bool:
         """Whether the gate lets it through."""
         return not self.failing
@@ -251,7 +261,7 @@ class Gate(RenderedResult):
     @property
     def cautions(self) -> tuple[Requirement, ...]:
         """The requirements that are undecided, and by which the gate does not fail."""
-        return tuple(one for one in self.of("undecided") if not one.fails)
+        return tuple(one for one in self.undecided if not one.fails)
 
     @property
     def verdict(self) -> str:
@@ -287,7 +297,7 @@ class Gate(RenderedResult):
         """What stands beside the requirements in the document."""
         return {
             "passed": self.passed,
-            "undecided": self.undecided,
+            "undecided": self.undecided_rule,
             "n": self.n,
             "positive": self.positive,
             "level": self.level,

@@ -65,7 +65,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The limits by which one requirement was judged; `corrected` is how many were corrected together."""
+    """The limits by which one requirement was judged; `corrected` is how many were corrected together.
+
+    `two_sided` is the level of the interval that they are the ends of, where nothing else is known.
+    """
 
     low: float
     high: float
@@ -73,6 +76,7 @@ class Ends:
     high_level: float
     method: str
     corrected: int = 1
+    two_sided: float | None = None
 
 
 def judge(claims: Sequence[Claim], level: float) -> list[tuple[Outcome, Ends]]:
@@ -191,6 +195,7 @@ def judge_estimate(estimate: Estimate, sign: str, bound: float, undecided: Undec
         level = estimate.level
         claim = Claim(written, estimate.name, estimate, lambda level: _ends_of(ask(level)))
     ((outcome, limits),) = judge([claim], level)
+    limits = limits if ask is not None else replace(limits, two_sided=estimate.level)
     return _requirement(claim, outcome, limits, undecided)
 
 
@@ -360,8 +365,14 @@ def _sentence(claim: Claim, ends: Ends, outcome: str, start: str, bound: str, ne
     verb = {"passed": "meets it: ", "failed": "misses it: "}.get(
         outcome, "meets it, but not beyond chance: " if meets else "misses it, but not beyond chance: "
     )
-    known = f"with {percentage(level)} confidence it is {way} {number(end, e.style, digits)}, which {clears} {bound}"
-    how = f"one-sided limit, {ends.method}"
+    value = number(end, e.style, digits)
+    if ends.two_sided is not None:
+        side = "lower" if is_low else "upper"
+        by = f"by the {side} end of its two-sided {percentage(ends.two_sided)} interval"
+        known, how = f"{by} it is {way} {value}, which {clears} {bound}", ends.method
+    else:
+        known = f"with {percentage(level)} confidence it is {way} {value}, which {clears} {bound}"
+        how = f"one-sided limit, {ends.method}"
     if ends.corrected > 1 and not (outcome == "passed" or meets):
         how += f", Holm-corrected for {ends.corrected} requirements"
     return f"{start} {verb}{known} ({how}){f'; {needed}' if needed else ''}."

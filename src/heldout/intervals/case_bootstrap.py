@@ -17,7 +17,7 @@ from heldout.errors import HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import order_limits
-from heldout.intervals.estimate import ONE_GROUP, Estimate
+from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, Estimate
 from heldout.measures.catalogue import CATALOGUE, find
 from heldout.measures.quantity import Bound, Quantity
 from heldout.predictions.table import Predictions
@@ -167,7 +167,7 @@ class CaseEstimator:
         notes = [ONE_GROUP] if values.units < 2 else []
         low = high = math.nan
         if self.plan is not None and self.plan.refused:
-            notes, name = [self.plan.refused], "none"
+            notes, name = [self.plan.refused], NO_INTERVAL
         elif not math.isnan(value) and values.units > 1:
             if bound.name not in self._drawn:
                 self._drawn[bound.name] = redraw(values, bound, self.seed, self.replicates, share)
@@ -218,7 +218,7 @@ class CaseEstimator:
             return self.ask(quantity)
         except OptionError as error:
             return Estimate(
-                quantity.bound.name, None, None, math.nan, math.nan, math.nan, self.level, "none",
+                quantity.bound.name, None, None, math.nan, math.nan, math.nan, self.level, NO_INTERVAL,
                 len(self.values.truth), error.what[:1].lower() + error.what[1:].rstrip("."), "",
             )  # fmt: skip
 

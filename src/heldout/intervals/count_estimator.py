@@ -17,7 +17,7 @@ from heldout.evidence import Confusion
 from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import DRAWN_LEVEL, Draws, can_draw_tables
-from heldout.intervals.estimate import ONE_GROUP, ClassEstimates, Estimate, round_cases
+from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, ClassEstimates, Estimate, round_cases
 from heldout.intervals.methods import METHODS, Method, find_method
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
@@ -174,7 +174,7 @@ class Estimator:
         # Scaled counts give the value but for rounding, which must not put it outside; fmin passes over undefined ones.
         low, high = np.fmin(low, subject.value), np.fmax(high, subject.value)
         if self.plan is not None and self.plan.refused:
-            low, high, name = (np.full(np.shape(low), np.nan), np.full(np.shape(high), np.nan), "none")
+            low, high, name = (np.full(np.shape(low), np.nan), np.full(np.shape(high), np.nan), NO_INTERVAL)
         if bound.measure.name == "total_cost":
             # The number of cases is given, so the total is that many times the mean.
             low, high = low * self.confusion.n, high * self.confusion.n

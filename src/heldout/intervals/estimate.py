@@ -18,6 +18,8 @@ from heldout.result import Result
 from heldout.show.blocks import Block, Note, Prose, Style
 from heldout.show.numbers import digits_between, limits, number
 
+# The method of an estimate that has no interval.
+NO_INTERVAL = "none"
 # How a note begins that says that the value itself may be off.
 CAUTION = "caution: "
 
@@ -31,8 +33,8 @@ class Estimate(Result):
 
     `n` is the number of cases behind it: of the denominator for a proportion, otherwise of all. `undefined` says
     why the value is nan where it is; `note` says what else a reader must know. `bounds` contain the value that the
-    scores themselves would give, where they were counted in bins; None where the value is exact. `one_sided` asks the
-    evaluation that gave it for limits that each keep a level by themselves; a stored estimate has lost it.
+    scores themselves would give, where they were counted in bins; None where the value is exact. `one_sided` makes
+    limits that each keep a level by themselves; an estimate that was stored by itself has lost it.
 
     >>> import heldout
     >>> estimate = heldout.evaluate([0, 1] * 20, [0, 1, 1, 1] * 10)["accuracy"]

@@ -19,7 +19,7 @@ from heldout.evidence.score_bins import ordered
 from heldout.intervals.area_bounds import BINS, allowing
 from heldout.intervals.areas import logit_limits
 from heldout.intervals.dependence import Dependence
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import NO_INTERVAL, Estimate
 from heldout.intervals.fold_estimates import (
     FOLD_METHODS,
     RAW_SCORES,
@@ -205,7 +205,7 @@ class FoldScores(ScoreEstimator):
             else:
                 parts = self._mean(quantity, values, by_fold) if way == "mean" else self._pooled(quantity)
         if self.plan.refused:
-            parts |= {"low": math.nan, "high": math.nan, "method": "none", "note": self.plan.refused}
+            parts |= {"low": math.nan, "high": math.nan, "method": NO_INTERVAL, "note": self.plan.refused}
         there = values[~np.isnan(values)]
         mean = float(there.mean()) if len(there) else math.nan
         return FoldEstimate(
@@ -384,7 +384,9 @@ class FoldScores(ScoreEstimator):
         stretch = math.sqrt(self.plan.factor * times)
         low, high = (value + stretch * (limit - estimate.value) for limit in (estimate.low, estimate.high))
         measure = quantity.bound.measure
-        name = estimate.method if stretch == 1 else f"{estimate.method}, n/{self.plan.factor * times:.3g}"
+        name = estimate.method
+        if stretch != 1 and name != NO_INTERVAL:
+            name = f"{name}, n/{self.plan.factor * times:.3g}"
         ends = max(low, measure.low), min(high, measure.high)
         return _fields(estimate) | {"value": value, "low": ends[0], "high": ends[1], "method": name, "n": self.plan.n}
 
@@ -406,7 +408,7 @@ class FoldScores(ScoreEstimator):
             "class_": label,
             "average": quantity.average,
             **dict.fromkeys(("value", "low", "high"), math.nan),
-            "method": "none",
+            "method": NO_INTERVAL,
             "note": "",
             "level": self.level,
             "n": self.plan.n,

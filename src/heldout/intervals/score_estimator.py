@@ -15,13 +15,12 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.area_bounds import BINS, allowing, middle_note
 from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.intervals.calibration import null_expectation, smooth_null_expectation
-from heldout.intervals.estimate import ONE_GROUP, Estimate
+from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
 from heldout.intervals.ranking_bootstrap import probability_limits
 from heldout.intervals.score_methods import (
     BOOTSTRAPS,
     INDEPENDENT,
-    NO_INTERVAL,
     NOT_OF_FEW,
     NOT_OF_GROUPS,
     RankingLimits,
@@ -163,7 +162,7 @@ class ScoreEstimator:
         low, high = _holding(value, low, high)
         if self.evidence.grouped:
             name = _grouped_name(name)
-        elif self.evidence.weighted:
+        elif self.evidence.weighted and name != NO_INTERVAL:
             name = f"{name}, effective n"
         ranking = None if label is None else evidence if isinstance(evidence, Ranking) else self.evidence.ranking(label)
         bounds = None if ranking is None or math.isnan(value) else bounds_of(bound, ranking)

@@ -20,6 +20,7 @@ from heldout.intervals.areas import (
     newcombe,
 )
 from heldout.intervals.calibration import calibration_limits, recalibration_limits, smooth_limits
+from heldout.intervals.estimate import NO_INTERVAL
 from heldout.intervals.losses import loss_limits, part_limits, skill_limits, top_k_limits, uncertainty_limits
 from heldout.intervals.one_sided import (
     guarded_area_limits,
@@ -35,7 +36,6 @@ from heldout.measures.quantity import Bound
 
 RankingForm = Callable[[Ranking, float], tuple[float, float]]
 ComponentForm = Callable[[Any, Bound, float], tuple[float, float]]
-NO_INTERVAL = "none"
 
 # The methods without resampling, by the names that measures declare. Those of areas need the ranking and the level.
 AREA_FORMS: Mapping[str, RankingForm] = {
@@ -97,11 +97,14 @@ INDEPENDENT = frozenset(
         "wilson-spread",
     }
 )
-# Why a measure whose methods all take rows as independent has no interval where they are not.
-NO_INTERVAL = "no interval: "
-NOT_OF_GROUPS = f"{NO_INTERVAL}it depends on the class shares, whose sums by group are not kept with the probabilities"
+# How a note begins that says why there is no interval.
+NO_INTERVAL_BECAUSE = "no interval: "
+# Why a measure whose methods all take rows as independent has none where they are not.
+NOT_OF_GROUPS = (
+    f"{NO_INTERVAL_BECAUSE}it depends on the class shares, whose sums by group are not kept with the probabilities"
+)
 # Why a measure has none at all.
-NOT_OF_FEW = f"{NO_INTERVAL}bins that hold few cases, or none, decide it"
+NOT_OF_FEW = f"{NO_INTERVAL_BECAUSE}bins that hold few cases, or none, decide it"
 BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
     "bootstrap-logit": ("transformed", None),
     "bootstrap": ("percentile", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def __getattr__(name: str) -> Any:
     if name == "worlds":
         return import_module("heldout.lab.worlds")
     if name not in _HOMES:
-        raise AttributeError(f"module 'heldout.lab' has no attribute {name!r}")
+        raise AttributeError(f"module 'heldout.lab' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     return getattr(import_module(f"heldout.lab.{_HOMES[name]}"), name)
 
 

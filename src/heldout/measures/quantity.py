@@ -71,20 +71,34 @@ class Bound:
         >>> find("f2").name, find("recall").name
         ('f2', 'recall')
         """
-        settled = {k: v for k, v in self.parameters.items() if v != self.measure.parameters[k]}
         if self.measure.name == "f_score":
             return f"f{_brief(self.parameters.get('beta', 1.0))}"
-        if not settled:
-            return self.measure.name
-        inside = ", ".join(f"{key}={_brief(value)}" for key, value in settled.items())
-        return f"{self.measure.name}({inside})"
+        inside = ", ".join(f"{key}={_brief(value)}" for key, value in self._settled.items())
+        return f"{self.measure.name}({inside})" if inside else self.measure.name
+
+    @property
+    def _settled(self) -> dict[str, Any]:
+        """The parameters that are not the default ones."""
+        return {k: v for k, v in self.parameters.items() if v != self.measure.parameters[k]}
 
     @property
     def title(self) -> str:
-        """The name as it is written in a table."""
+        """The name as it is written in a table.
+
+        >>> from heldout.measures.catalogue import find
+        >>> find("precision_at(k=50)").title, find("top_k_accuracy(k=5)").title, find("partial_auc(high=0.2)").title
+        ('precision at 50', 'top-5 accuracy', 'partial AUC (high 0.2)')
+        """
+        title = self.measure.title
         if self.measure.name == "f_score":
             return self.name.upper()
-        return self.measure.title + self.name.removeprefix(self.measure.name)
+        if len(self.measure.parameters) == 1:
+            # At what is part of what it is, the default included: a title that ends in "at" is none.
+            ((key, usual),) = self.measure.parameters.items()
+            value, letter = _brief(self.parameters.get(key, usual)), f"-{key} "
+            return title.replace(letter, f"-{value} ") if letter in title else f"{title} {value}"
+        inside = ", ".join(f"{key} {_brief(value)}" for key, value in self._settled.items())
+        return f"{title} ({inside})" if inside else title
 
     @property
     def undefined(self) -> str:

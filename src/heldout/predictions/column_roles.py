@@ -51,9 +51,16 @@ USUAL_NAMES = {
         "yhat",
         "predict",
     ),
-    "weight": ("weight", "weights"),
+    # A column of weights or of groups changes every interval, so it is suggested and never used unasked.
+    "weight": ("weight", "weights", "sample_weight", "sample_weights"),
     "fold": ("fold", "folds", "fold_id", "fold_no", "fold_number", "cv_fold", "kfold", "k_fold"),
 }
+# Columns that name the cases of predictions which come in folds, and are used for that unasked.
+CASE_NAMES = ("id", "row")
+# What is used only where a person says so, beside weights.
+SUGGESTED_NAMES = {"group": ("group", "groups"), "id": (*CASE_NAMES, "row_id", "case", "case_id")}
+# Whole numbers, each in one row, under such a name count the cases.
+NUMBERING = (*CASE_NAMES, "index", "rownumber", "row_number", "unnamed: 0")
 # What is given for a role so that no column is guessed for it.
 NO_COLUMN = "none"
 
@@ -90,6 +97,17 @@ def guess(
 def is_usual(role: str, column: Any) -> bool:
     """Whether a column's name is usual for a role."""
     return _folded(column) in USUAL_NAMES[role]
+
+
+def suggest_columns(columns: Sequence[Any]) -> dict[str, Any]:
+    """The one column for each role that is used only where a person says so, None where there is none or several.
+
+    >>> suggest_columns(["case", "sample_weight", "y_true"])
+    {'weight': 'sample_weight', 'group': None, 'id': 'case'}
+    """
+    known = {"weight": USUAL_NAMES["weight"], **SUGGESTED_NAMES}
+    found = {role: [column for column in columns if _folded(column) in usual] for role, usual in known.items()}
+    return {role: named[0] if len(named) == 1 else None for role, named in found.items()}
 
 
 def is_no_column(given: Any) -> bool:

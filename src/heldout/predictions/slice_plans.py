@@ -17,7 +17,7 @@ from heldout.arguments import listing
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.predictions.case_values import groups, take_rows, weights
-from heldout.predictions.column_roles import check_column, is_usual
+from heldout.predictions.column_roles import NUMBERING, check_column, is_usual
 from heldout.predictions.containers import unwrap
 from heldout.predictions.label_encoding import BLOCK, Coded, is_missing
 from heldout.predictions.number_bins import NumberColumn, NumberCounts, NumberRows, calendar_ends, quantile_ends
@@ -470,8 +470,6 @@ def planned(plan: SlicePlan, codes: NDArray[np.uint8]) -> SliceColumn:
 Divided = TypeVar("Divided", SliceColumn, SlicePlan)
 
 EVERY = "all"
-# Whole numbers, each in one row, under such a name count the cases.
-NUMBERING = ("id", "row", "index", "rownumber", "row_number", "unnamed: 0")
 
 
 def name_slices(asked: Any) -> Any:

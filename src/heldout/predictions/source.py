@@ -26,6 +26,7 @@ from heldout.predictions.case_values import (
     weights,
 )
 from heldout.predictions.column_roles import (
+    CASE_NAMES,
     UNMET,
     USUAL_NAMES,
     check_column,
@@ -55,8 +56,6 @@ from heldout.predictions.slice_plans import name_slices, slice_names, slices_of_
 from heldout.predictions.table import KEYS, Predictions, assemble
 
 ROLES = ("truth", "predicted", "weight", *KEYS)
-# Columns that name the cases of predictions which come in folds.
-CASE_NAMES = ("id", "row")
 BLOCK = 1 << 16
 
 

@@ -15,7 +15,7 @@ from heldout.findings.slice_search import NOT_COUNTED
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
-from heldout.intervals.score_methods import NO_INTERVAL
+from heldout.intervals.score_methods import NO_INTERVAL_BECAUSE
 from heldout.measures.catalogue import find, headline, headline_quantities, is_imbalanced
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
 from heldout.measures.quantity import AVERAGES, IN_ORDER
@@ -426,8 +426,8 @@ def _notes(evaluation: Evaluation, notes: Sequence[str], *, named: bool = False)
         explained = named or e.measure in EXPLAINED or find(e.measure).measure.own
         if math.isnan(e.value) and explained:
             undefined.setdefault(e.undefined, []).append(e)
-        elif named and math.isnan(e.low + e.high) and NO_INTERVAL in e.note:
-            unbounded.setdefault(e.note.partition(NO_INTERVAL)[2], []).append(e)
+        elif named and math.isnan(e.low + e.high) and NO_INTERVAL_BECAUSE in e.note:
+            unbounded.setdefault(e.note.partition(NO_INTERVAL_BECAUSE)[2], []).append(e)
     for reason, held_back in undefined.items():
         blocks.append(Note(f"Undefined: {_names(held_back)}, because {_reason(reason, held_back)}."))
     for reason, held_back in unbounded.items():

@@ -98,7 +98,7 @@ def phrase_verdict(gate: Gate) -> str:
         verdict += f" {ways} cleared by a one-sided {percentage(gate.level)} limit."
     if open_ or unseen:
         what = "undecided or not checked" if open_ and unseen else "undecided" if open_ else "not checked"
-        verdict += f" What is {what} {UNDECIDED_WORDS[gate.undecided]}"
+        verdict += f" What is {what} {UNDECIDED_WORDS[gate.undecided_rule]}"
     return verdict
 
 
@@ -109,12 +109,14 @@ def _promise(gate: Gate) -> str:
         return ""
     risk = f"{100 * (1 - gate.level):.3g} in 100"
     several = len(required) > 1
-    if gate.undecided == "fail":
+    if gate.undecided_rule == "fail":
         which = "any of them" if several else "it"
         promise = f"A classifier whose true value misses {which} passes on at most {risk} test sets"
         promise += ": all must pass, so none needs a correction (intersection-union test)." if several else "."
     else:
-        promise = f"With undecided={gate.undecided!r} a pass promises nothing: what is undecided may miss its bound."
+        promise = (
+            f"With undecided={gate.undecided_rule!r} a pass promises nothing: what is undecided may miss its bound."
+        )
     if several:
         promise += (
             f" That any requirement is said to have failed which is truly met happens on at most {risk}: "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -43,6 +45,49 @@ if TYPE_CHECKING:
 # Squares of this many classes are written out in documents; larger ones list the cells that were met.
 WRITTEN_CLASSES = 200
 WRITTEN_PIXELS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsSource:
+    """What makes limits that each keep a level by themselves, of every quantity of an evaluation."""
+
+    estimator: Estimator
+    scores: ScoreEstimator | None
+    cases: CaseEstimator
+    costs: NDArray[np.float64] | None
+    # The method that was asked for, None for the default.
+    method: str | None = None
+
+    def choose(self, quantity: Quantity) -> Estimator | ScoreEstimator | CaseEstimator:
+        """What makes estimates of such a quantity."""
+        if quantity.is_of_cases:
+            return self.cases
+        return quantity.check_scored(self.scores) if quantity.is_score else self.estimator
+
+    def ask(self, quantity: Quantity, level: float) -> Estimate:
+        """The quantity with these limits, for words such as "at least"."""
+        if check_level(level) <= 0.5:
+            raise OptionError(
+                f"A one-sided limit needs a level above 0.5. Got {level:g}: it would lie beyond the value itself.",
+                hint="leave level out for 0.95.",
+            )
+        made, two_sided = self.choose(quantity), 2 * level - 1
+        if isinstance(made, CaseEstimator):
+            return made.at_level(two_sided).ask(quantity, self.method)
+        return replace(made, level=two_sided, one_sided=True).ask(quantity, self.method)
+
+    def find(self, measure: str, class_: Label | None, average: Any, level: float) -> Estimate:
+        """The same of what an estimate is about."""
+        return self.ask(Quantity(find(measure, costs=self.costs), class_, average), level)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Estimates that are made when they are first read, once, whichever thread reads them first."""
+
+    make: Callable[[], tuple[Estimate, ...]]
+    # The same thread would wait for itself for ever.
+    lock: AbstractContextManager[Any] = field(default_factory=RLock)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -89,18 +134,31 @@ class Evaluation(Reviewed):
     # Whether measures were named: then nothing else is shown, however it is written.
     asked: bool = field(default=False, repr=False)
 
+    def __post_init__(self) -> None:
+        self._trace(self.estimates)
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        super().__setstate__(state)
+        self._trace(self.estimates)
+
     def __getattr__(self, name: str) -> Any:
         # Only what is not there yet is looked for here.
-        make = vars(self).pop("_make_estimates", None) if name == "estimates" else None
-        if make is None:
+        later: Later | None = vars(self).get("_later") if name == "estimates" else None
+        if later is not None:
+            with later.lock:
+                if name not in vars(self):
+                    object.__setattr__(self, name, self._trace(later.make()))
+        # Another thread may have made them meanwhile.
+        if name not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        object.__setattr__(self, name, make())
-        return self.estimates
+        vars(self).pop("_later", None)
+        return vars(self)[name]
 
     def __getstate__(self) -> object:
         # What is stored is the numbers, not the way to them.
         _ = self.estimates
-        return super().__getstate__()
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_later"} if isinstance(state, dict) else state
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
@@ -255,10 +313,23 @@ class Evaluation(Reviewed):
             raise OptionError(f"There is no average {average!r}.", hint=f"use one of: {listing(AVERAGES)}.")
         return self._traced(Quantity(find(measure, costs=self.costs), class_, average))
 
+    @property
+    def _limits_source(self) -> LimitsSource:
+        return LimitsSource(self.estimator, self.scores, self._case_estimator, self.costs)
+
+    def _trace(self, estimates: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
+        """Let each ask for limits that keep their level by themselves, without this evaluation, which holds them."""
+        if estimates:
+            source = self._limits_source
+            for e in estimates:
+                # A copy of each would take longer than all else that is done with most of them.
+                object.__setattr__(e, "one_sided", partial(source.find, e.measure, e.class_, e.average))
+        return estimates
+
     def _traced(self, quantity: Quantity) -> Estimate:
         """The estimate, which can ask for limits that keep their level by themselves: gates and assertions do."""
         quantity = quantity.resolve(self.positive)
-        return self._like(replace(self._answer(quantity), one_sided=partial(self.one_sided, quantity)))
+        return self._like(replace(self._answer(quantity), one_sided=partial(self._limits_source.ask, quantity)))
 
     def _answer(self, quantity: Quantity) -> Estimate:
         quantity = quantity.resolve(self.positive)
@@ -296,21 +367,17 @@ class Evaluation(Reviewed):
             "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
         quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
-        if quantity.is_of_cases:
-            return replace(self._case_estimator, **changes).ask(quantity, method)
-        if quantity.is_score:
-            return self._like(replace(quantity.check_scored(self.scores), **changes).ask(quantity, method))
-        return self._like(replace(made, **changes).ask(quantity, method))
+        scores = None if self.scores is None else replace(self.scores, **changes)
+        source = LimitsSource(
+            replace(made, **changes), scores, replace(self._case_estimator, **changes), self.costs, method
+        )
+        estimate = source.choose(quantity).ask(quantity, method)
+        return self._like(replace(estimate, one_sided=partial(source.ask, quantity)))
 
     def one_sided(self, name: str | Quantity, level: float = 0.95) -> Estimate:
         """The same quantity with limits that each keep the level by themselves, for words such as "at least"."""
         quantity = self._read(name).resolve(self.positive).check_costs(self.costs)
-        if quantity.is_of_cases:
-            return self._case_estimator.at_level(2 * level - 1).ask(quantity)
-        changes: dict[str, Any] = {"level": 2 * level - 1, "one_sided": True}
-        if quantity.is_score:
-            return replace(quantity.check_scored(self.scores), **changes).ask(quantity)
-        return replace(self.estimator, **changes).ask(quantity)
+        return self._limits_source.ask(quantity, level)
 
     @property
     def target(self) -> str:
@@ -483,8 +550,8 @@ class Evaluation(Reviewed):
 
 def make_later(evaluation: Evaluation, make: Callable[[], tuple[Estimate, ...]]) -> Evaluation:
     """The evaluation with its estimates made when they are first read: often a single number is asked for by name."""
+    vars(evaluation)["_later"] = Later(make)
     del vars(evaluation)["estimates"]
-    vars(evaluation)["_make_estimates"] = make
     return evaluation
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from heldout.errors import OptionError
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import NO_INTERVAL, Estimate
 from heldout.measures.catalogue import headline_quantities
 from heldout.result import json_safe
 
@@ -44,7 +44,7 @@ def list_metrics(estimates: Iterable[Estimate], prefix: str = "") -> dict[str, f
             number += 1
             name = f"{plain}_{number}"
         metrics[name] = float(estimate.value)
-        if estimate.method != "none":
+        if estimate.method != NO_INTERVAL:
             metrics |= {f"{name}_low": float(estimate.low), f"{name}_high": float(estimate.high)}
     return metrics
 

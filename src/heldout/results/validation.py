@@ -205,9 +205,17 @@ class Validations(Reviewed):
         """The estimate of a measure of one class, averaged, or of all cases, of the one learner."""
         return self.evaluation.get(measure, class_=class_, average=average)
 
-    def interval(self, name: str, *, method: str | None = None, level: float | None = None) -> Estimate:
-        """The same quantity of the one learner with another interval method or level."""
-        return self.evaluation.interval(name, method=method, level=level)
+    def interval(
+        self,
+        name: str,
+        *,
+        method: str | None = None,
+        level: float | None = None,
+        replicates: int | None = None,
+        seed: int | None = None,
+    ) -> Estimate:
+        """The same quantity of the one learner with another interval method, level or number of replicates."""
+        return self.evaluation.interval(name, method=method, level=level, replicates=replicates, seed=seed)
 
     def metrics(self, measures: str | Iterable[str] | None = None, prefix: str = "") -> dict[str, float]:
         """A flat dictionary of floats for trackers, as that of an evaluation; of several learners with their names."""
@@ -375,7 +383,7 @@ class Validation(Validations):
             for at, split in enumerate(run.finished.tolist())
         )
 
-    def predictions(self) -> list[dict[str, object]]:
+    def prediction_rows(self) -> list[dict[str, object]]:
         """One row per prediction: the row of the case, its fold, truth, predicted class, and scores."""
         run, labels = self.run, self.problem.labels
         truth = [labels[code] for code in self.problem.truth[run.rows].tolist()]
@@ -396,7 +404,7 @@ class Validation(Validations):
 
     def predictions_csv(self) -> str:
         """The predictions as the text of a CSV file, which `heldout evaluate --fold fold` reads."""
-        predictions = self.predictions()
+        predictions = self.prediction_rows()
         out = io.StringIO()
         writer = csv.DictWriter(out, list(predictions[0]), lineterminator="\n")
         writer.writeheader()

@@ -138,11 +138,12 @@ def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
     """The values of the form, with columns by name."""
     if upload.choices is not None:
         return upload.choices.to_dict()
-    guessed: dict[str, Any] = {**SETTINGS, "slices": [], **(upload.seen or {}).get("guesses", {})}
+    seen = upload.seen or {}
+    guessed: dict[str, Any] = {**SETTINGS, "slices": [], **seen.get("guesses", {})}
     if first is None or first.choices is None:
-        # The rows of one file need no id. Weights change every number, so they are for the person to choose, as on
-        # the command line; the report says that they are there.
-        return guessed | {"id": None, "weight": None}
+        return guessed
+    # Two files are matched by what names their cases; the rows of one need no id.
+    guessed["id"] = seen.get("suggested", {}).get("id")
     # A second file is made like the first, as a rule: what its columns allow is taken over.
     choices, names = first.choices.to_dict(), set(upload.names)
     for role in ONE_COLUMN:

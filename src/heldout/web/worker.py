@@ -20,7 +20,7 @@ from heldout.errors import FileError, HeldoutError
 from heldout.files import read_table
 from heldout.files.formats import format_by_magic
 from heldout.files.input_stream import CHECK_GZIP, GZIP_MAGIC
-from heldout.predictions.column_roles import NO_COLUMN, is_usual
+from heldout.predictions.column_roles import CASE_NAMES, NO_COLUMN, is_usual, suggest_columns
 from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.score_columns import may_be_score, score_columns
 from heldout.web.choices import Choices
@@ -189,11 +189,6 @@ FIRST_ROWS = 3
 MOST_CLASSES = 30
 LONGEST_VALUE = 200
 LONGEST_NAMES = 2_000_000
-USUAL = {
-    "weight": ("weight", "weights", "sample_weight"),
-    "group": ("group", "groups"),
-    "id": ("id", "row", "row_id", "case", "case_id"),
-}
 
 
 def look(path: Path, most_columns: int) -> dict[str, Any]:
@@ -211,11 +206,14 @@ def look(path: Path, most_columns: int) -> dict[str, Any]:
         )
     head = frame.head(SEEN_ROWS)
     columns = [_column(head.get_column(name)) for name in frame.columns]
-    return {"rows": frame.height, "columns": columns, "guesses": guesses(head)}
+    suggested = suggest_columns(frame.columns)
+    if suggested["id"] is not None and frame.get_column(suggested["id"]).is_duplicated().any():
+        suggested["id"] = None
+    return {"rows": frame.height, "columns": columns, "guesses": guesses(head), "suggested": suggested}
 
 
 def guesses(frame: pl.DataFrame) -> dict[str, Any]:
-    """Which column is probably which, by the same names that the command line knows.
+    """Which column is which, as the command line takes it that is not told; weights and groups it is never.
 
     >>> import polars as pl
     >>> found = guesses(pl.DataFrame({"id": [1, 2], "y_true": ["no", "yes"], "p_yes": [0.2, 0.9]}))
@@ -226,10 +224,11 @@ def guesses(frame: pl.DataFrame) -> dict[str, Any]:
     roles: dict[str, Any] = {
         role: _only(n for n in names if is_usual(role, n)) for role in ("truth", "predicted", "fold")
     }
-    for role, usual in USUAL.items():
-        roles[role] = _only(name for name in names if name.strip().casefold() in usual)
-    if roles["id"] is not None and frame.get_column(roles["id"]).is_duplicated().any():
-        roles["id"] = None
+    if roles["fold"] is not None and frame.get_column(roles["fold"]).has_nulls():
+        roles["fold"] = None
+    # Cases of repeated folds are predicted several times, and are one case for it.
+    named = [name for name in names if name.strip().casefold() in CASE_NAMES]
+    roles |= {"weight": None, "group": None, "id": _only(named) if roles["fold"] is not None else None}
     labels = _labels(frame.get_column(roles["truth"])) if roles["truth"] else []
     free = [name for name in names if may_be_score(name) and frame.schema[name].is_numeric()]
     roles["score"] = score_columns([name for name in free if name not in roles.values()], labels)
@@ -303,7 +302,6 @@ def in_the_form(hint: str) -> str:
 
 Say = Callable[[str], None]
 FORMS = ("html", "json", "tex", "md")
-NOTED = frozenset({"weight", "weights", "fold", "folds"})
 
 
 def first_look(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
@@ -371,7 +369,8 @@ def _noted(path: Path) -> list[str]:
     from heldout.files import column_names
     from heldout.predictions.column_roles import may_be_group
 
-    return [name for name in column_names(path) if name.strip().casefold() in NOTED or may_be_group(name)]
+    names = column_names(path)
+    return [name for name in names if is_usual("weight", name) or is_usual("fold", name) or may_be_group(name)]
 
 
 def _told(text: str, path: Path, shown: str) -> str:

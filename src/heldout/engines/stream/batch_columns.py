@@ -28,12 +28,11 @@ from heldout.predictions.case_values import (
     convert_hint,
     refuse_weights,
 )
-from heldout.predictions.column_roles import check_column, describe_unused, is_usual
+from heldout.predictions.column_roles import NUMBERING, check_column, describe_unused, is_usual
 from heldout.predictions.label_encoding import encode
 from heldout.predictions.score_columns import may_be_score, sum_tolerance
 from heldout.predictions.slice_plans import (
     EVERY,
-    NUMBERING,
     SLICE_BY_REPEATED,
     SLICE_BY_VALUES,
     SlicePlan,

@@ -1,0 +1,76 @@
+"""Estimates are made when they are first read: once, by any thread, and anew after an interruption."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import pytest
+
+import heldout
+from heldout.results.evaluation import Evaluation, make_later
+
+
+def slow_evaluation(make):
+    made = heldout.evaluate([0, 1] * 30, [0, 1, 1] * 20)
+    estimates = made.estimates
+    return make_later(made, lambda: make(estimates))
+
+
+def test_every_thread_reads_the_estimates_and_they_are_made_once():
+    together, calls = threading.Barrier(4), []
+
+    def make(estimates):
+        calls.append(1)
+        threading.Event().wait(0.05)
+        return estimates
+
+    evaluation = slow_evaluation(make)
+    read, failed = [], []
+
+    def look():
+        together.wait()
+        try:
+            read.append(evaluation.estimates)
+        except AttributeError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert len(read) == 4
+    assert len(calls) == 1
+    assert all(one is read[0] for one in read)
+
+
+def test_what_was_interrupted_is_made_when_it_is_read_again():
+    calls = []
+
+    def make(estimates):
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return estimates
+
+    evaluation = slow_evaluation(make)
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.rows()
+    assert len(evaluation.rows()) > 10
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_an_evaluation_whose_estimates_were_not_read_is_copied(copied):
+    evaluation = heldout.evaluate([0, 1] * 30, [0, 1, 1] * 20)
+    assert "estimates" not in vars(evaluation)
+    again = copied(evaluation)
+    assert again.rows() == evaluation.rows()
+    assert vars(again).keys() <= {*Evaluation.__dataclass_fields__}
+
+
+def test_what_is_no_attribute_is_said():
+    with pytest.raises(AttributeError, match="'Evaluation' object has no attribute 'estimate'"):
+        _ = heldout.evaluate([0, 1] * 30, [0, 1, 1] * 20).estimate
