@@ -165,7 +165,7 @@ class Result(ABC):
 
     @final
     def chart(self, kind: str | None = None, **options: Any) -> AnyChart:
-        """An Altair chart of one of its `chart_kinds`, the first unless said; `options` are those of the kind."""
+        """An Altair chart of one of its `chart_kinds`, by default the first; `options` are those of the kind."""
         from heldout.show.altair import altair_chart
 
         return altair_chart(self._draw(kind, **options))
@@ -244,7 +244,7 @@ class Result(ABC):
     def to_frame(self, backend: Literal["pyarrow"]) -> pa.Table: ...
     @final
     def to_frame(self, backend: Backend | None = None) -> pl.DataFrame | pd.DataFrame | pa.Table:
-        """The rows as a data frame of Polars, pandas or PyArrow: of the library that the data came in, unless said.
+        """The rows as a data frame of Polars, pandas or PyArrow: by default of the library that the data came in.
 
         Data that came in none of them, such as arrays and files, give one of Polars. Undefined values are missing, not
         NaN: in Polars NaN is greater than every number, and a filter `value > 0.9` would keep it.

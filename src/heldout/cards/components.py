@@ -84,7 +84,7 @@ def _trace_bins(step: Any, sources: Sources) -> Sources | None:
 
 
 def _trace_function(step: Any, sources: Sources) -> Sources | None:
-    # What passes through a ColumnTransformer is a function of nothing.
+    # A ColumnTransformer's "passthrough" is a FunctionTransformer without a function.
     return sources if step.func is None else None
 
 

@@ -76,7 +76,7 @@ def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python
     if sys.stderr is not None:
         sys.stderr.write("Interrupted.\n")
         sys.stderr.flush()
-    # Nothing was begun that would have to be put away.
+    # Nothing has been opened yet that would need cleaning up.
     os._exit(130)
 
 
@@ -139,7 +139,7 @@ class Interruption:
             signal.default_int_handler(number, frame)
 
 
-# What the process that waits is woken by.
+# The signals that wake the waiting process.
 AWAITED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD") if hasattr(signal, name))
 
 

@@ -290,7 +290,7 @@ class PairwiseComparison(Comparison, Reviewed):
         )
 
     def get(self, a: str, b: str, measure: str | None = None) -> Pair:
-        """The comparison of two classifiers by a measure, the first one unless said."""
+        """The comparison of two classifiers by a measure, by default the first one."""
         for pair in self.pairs:
             if (pair.a, pair.b) == (a, b) and (measure is None or pair.name == measure or _same(pair, measure)):
                 return pair

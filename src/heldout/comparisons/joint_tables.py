@@ -1,7 +1,8 @@
 """A quantity of two classifiers on one joint table of truth, A's and B's answers, or on thousands of random ones.
 
 A joint table is a list of cells (truth, a, b) with a count each. Random tables are rows of counts for the same cells,
-so nothing here depends on the number of cases, and no square or cubic array of the classes is ever made.
+so nothing here depends on the number of cases, and no square or cubic array of the classes is ever made. It
+stands apart from the procedures of `paired_counts`, because it knows of no test: it is arithmetic on tables.
 """
 
 from __future__ import annotations

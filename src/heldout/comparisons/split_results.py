@@ -149,7 +149,7 @@ def read_split_results(
     columns = list_columns(source)
     if columns is None:
         if splits:
-            # What is no table is refused in its words.
+            # Raises the error for what is no table.
             read_results(source)
         return None
     roles = {name: role for name, values in columns.items() if (role := column_role(name, values))}

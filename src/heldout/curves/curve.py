@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
-# So many points are printed; `rows` has all of them.
+# The number of points that are printed; `rows` has all of them.
 SHOWN = 11
 
 

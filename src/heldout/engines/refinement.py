@@ -22,10 +22,10 @@ from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins, inside
 FILES_AT_REST = "evaluate them when nothing writes to them, or a copy."
 
 
-# What is not looked into may leave this part of the tolerance.
+# The part of the tolerance that the bins which are not refined may use up.
 LEFT = 0.25
-# Without a tolerance areas are certain to this part of their standard error: of what chance leaves open, nothing that
-# could be seen. Nobody asks for less than the second.
+# Without a tolerance areas are certain to this part of their standard error, which is too little to see in an
+# interval; and never to less than the second number.
 OF_ERROR = 1 / 20
 LEAST_TOLERANCE = 1e-8
 # Standard errors are those of the cases in so many classes of scores, with about as many cases in each.

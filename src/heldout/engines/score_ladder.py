@@ -30,9 +30,9 @@ BLOCK = 1 << 17
 FULL = (1 << 32) - 1
 # The marks of scores, many times as many as scores are kept.
 TABLE_BITS = 24
-# As many distinct scores as there are.
+# No limit on the number of distinct scores.
 UNLIMITED = 1 << 62
-# So many rows are worth a table of all bins; fewer are sorted.
+# From this many rows on a table of all bins is faster; fewer rows are sorted.
 ENOUGH = 1 << 18
 
 

@@ -57,7 +57,7 @@ def index_of(scores: Floats, exponent: ArrayLike) -> Floats:
     """
     with np.errstate(over="ignore", under="ignore"):
         index = np.floor(scaled(scores, -np.asarray(exponent, dtype=np.int64)))
-    # What is so small that it became 0 is still below 0.
+    # A negative score that was rounded to 0 is still below 0.
     return np.where((index == 0) & (scores < 0), -1.0, index)
 
 

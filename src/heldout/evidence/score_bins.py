@@ -283,7 +283,7 @@ class ScoreBins:
         >>> ScoreBins.of([0.9, 0.4, 0.4], [1, 1, 0], 2).ranking(1).scores
         array([0.9, 0.4])
         """
-        # What is found out about a ranking is kept with it, so the same one is given again.
+        # A ranking caches what was computed from it, so the same object is returned every time.
         if place not in self._rankings:
             self._rankings[place] = self._ranked(place)
         return self._rankings[place]

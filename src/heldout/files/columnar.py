@@ -1,4 +1,7 @@
-"""Reading Parquet and Arrow tables, binary files that tell their columns and types: whole, or in batches of many."""
+"""Reading Parquet and Arrow tables, binary files that tell their columns and types: whole, or in batches of many.
+
+It is one format among others (`delimited`, `json_tables`, `arff`, `npz`), each in a file of its own.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from heldout.measures.ranking_batch import RankingSpan, add_up, inner, lost_pair
 
 # An area this near to 0 or 1 is there: sums of weights miss it by rounding.
 HAIR = 1e-12
-# So many cases of each class the usual variance is worth, beside what the cases of the class show.
+# The weight of the usual variance, in cases of each class, when it is averaged with the variance that was observed.
 KEPT_CASES = 5.0
 
 

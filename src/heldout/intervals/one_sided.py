@@ -130,7 +130,7 @@ def effective_clopper_pearson(subject: Subject, level: float) -> Limits:
 
 # Measures of scores: the same guard where the default's own end is too near.
 
-# With more positives than this one more at the bottom changes nothing that could be seen.
+# With more positives than this, one more at the bottom would not change the limit visibly.
 PLENTY = 10_000
 
 

@@ -27,7 +27,7 @@ from heldout.measures.ranking import BY_RECALL, HAIR, value_range
 TINY = 1e-300
 # Critical values are at least this, so that nothing is divided by 0.
 LEAST = 1e-9
-# So many depths are tried at most; they are a small part of a standard deviation apart.
+# The most depths that are tried; neighbours are a small part of a standard deviation apart.
 MOST_DEPTHS = 2001
 
 

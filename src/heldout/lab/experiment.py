@@ -27,7 +27,7 @@ P = ParamSpec("P")
 PARTS = 64
 # The modules that declare experiments, in the order of the list.
 MODULES = ("intervals_and_tests", "error_estimates", "decisions")
-# What is about the running, and not about the experiment.
+# Parameters of how it is run, not of the experiment.
 RUNNING = ("jobs", "progress")
 
 

@@ -189,7 +189,7 @@ def refuse_confidences(column: Any = None) -> ValuesError:
     )
 
 
-# What is said of scores of which none is below one half, and where rows are counted and not kept, all that is said.
+# The note on scores of which none is below one half; where rows are counted and not kept, it is the whole note.
 NONE_BELOW_HALF = "no score is below one half: "
 TAKEN_AS_SCORES = (
     f"{NONE_BELOW_HALF}they were taken as scores of the positive class, and not as a confidence in the prediction, "
@@ -216,9 +216,9 @@ class RawScores:
 ROUNDED = 0.005
 # One answer in twenty that no threshold on the scores gives is more than rounding does.
 ASTRAY = 0.05
-# With fewer answers of each kind, all scores may lie so high by chance.
+# With fewer answers of each kind, all scores may be this high by chance.
 FEWEST = 3
-# So many rows tell how many answers a threshold gives.
+# About so many rows, evenly spaced, are enough to compare the answers with a threshold.
 LOOKED = 200_000
 
 

@@ -131,7 +131,7 @@ def uses(role: str, column: Any) -> tuple[str, str]:
     return f"--{role} {column} would use it", f"{role}={column!r} would use it"
 
 
-# What makes the scores of classes usable that no case has.
+# The hint for columns of scores whose class no case has.
 UNMET = "name every class with --labels "
 
 
@@ -166,7 +166,7 @@ WORDS = (
     "station", "plot", "center", "centre", "hospital", "clinic", "ward", "school", "device", "sensor", "machine",
     "animal", "video", "document",
 )  # fmt: skip
-# What makes them the name of a key.
+# The endings by which such a word becomes the name of a key, as in patient_id.
 KEYS = ("id", "ids", "no", "nr", "num", "number", "name", "key", "code")
 _LIKE = re.compile(rf"^(?:.*_)?(?:{'|'.join(WORDS)})s?(?:_(?:{'|'.join(KEYS)}))?$|^(?:.*_)?id$")
 

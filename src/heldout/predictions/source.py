@@ -174,7 +174,7 @@ class Columns:
         try:
             return bool(groups(self.values(column), str(column)).missing)
         except HeldoutError:
-            # What cannot be read as keys says of no row which fold it is in.
+            # A column that cannot be read as keys gives no row its fold.
             return True
 
     def text_in(self, column: Any) -> tuple[str, Any] | None:

@@ -53,7 +53,7 @@ NO_CASES = "There are no cases: truth is empty."
 CHECK_COLUMNS = "check which columns were chosen."
 
 
-# What tells rows apart without being counted itself.
+# Columns that identify rows, and are not counted themselves.
 KEYS = ("group", "fold", "id")
 READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "truth": encode,

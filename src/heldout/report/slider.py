@@ -270,7 +270,7 @@ def _best(ranking: Ranking, short: Ranking, worth: Worth) -> tuple[float, float]
     return best_point
 
 
-# So many positions are kept; fewer where the limits at each take longer, so that all of them take about a second.
+# The most positions that are kept; fewer where the limits at each take longer, so that all of them take about a second.
 MOST = 1000
 MOST_DRAWN = 500
 MOST_SLOW = 100

@@ -467,7 +467,7 @@ def predict_by_neighbours(estimator: Any, request: PredictionRequest) -> FastPre
             predicted[part] = votes.argmax(axis=1)
             tested = part < request.n_test
             with np.errstate(invalid="ignore"):
-                # Nothing over nothing where a list is too short; it is searched again.
+                # 0/0 where the list of neighbours is too short; such a row is searched again.
                 scores[part[tested]] = votes[tested] / votes[tested].sum(axis=1, keepdims=True)
             unsure[part] = doubtful
             short[start : start + step] = lacking

@@ -14,7 +14,7 @@ from heldout.arrays import Floats
 from heldout.intervals.proportion import clopper_pearson, wilson
 from heldout.intervals.quantiles import t_value, z_value
 
-# So many equally likely values stand for a distribution: of the number of positives, or of a pilot's posterior.
+# A distribution is represented by this many equally likely values: the number of positives, and a pilot's posterior.
 NODES = 15
 PRIOR_NODES = 41
 
