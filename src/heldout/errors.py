@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 
-# A word of more characters is a number or a text from outside that nobody reads to its end.
+# A longer word is a number or a text from outside, which is cut: nobody reads it to the end.
 _LONG_WORD, _KEPT = re.compile(r"\S{201,}"), 60
 
 

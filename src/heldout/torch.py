@@ -188,7 +188,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
                 f"A batch is a tensor of logits or probabilities and one of targets. Got {kinds}.",
                 hint="pass update(logits, targets); predicted classes are counted by heldout.Evidence.",
             )
-        # Metal has no floats of 64 bits, and its memory is the processor's.
+        # Metal has no 64-bit floats, and shares its memory with the processor.
         values = scores.detach().cpu() if scores.device.type == "mps" else scores.detach()
         values = values[:, None] if values.ndim == 1 else values
         fitting = (1, 2) if k == 2 else (k,)
@@ -418,7 +418,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return {name: getattr(self, name) for name in names}
 
     def _apply(self, fn: Any, *args: Any, **more: Any) -> Any:
-        # Where the model goes the counters go; in which floats it works is no matter of theirs.
+        # The counters follow the model to its device, but keep their own precision.
         self._state = {name: tensor.to(fn(tensor).device) for name, tensor in self._state.items()}
         module: Any = super()
         return module._apply(fn, *args, **more)  # noqa: SLF001 - one's own

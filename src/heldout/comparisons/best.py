@@ -30,7 +30,7 @@ from heldout.measures.quantity import Quantity, name_quantity
 from heldout.result import RenderedResult, make_row
 from heldout.results.difference import PairTest
 
-# With so many draws the error of a tail of .05 is .0015, and drawing takes some hundredths of a second.
+# With this many draws the error of a tail of .05 is .0015, and drawing takes some hundredths of a second.
 DRAWS = 20_000
 MAX_T, BONFERRONI = "max-t", "bonferroni"
 NORMAL = NormalDist()

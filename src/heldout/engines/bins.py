@@ -191,7 +191,7 @@ def _owners(low: Floats, place: Floats, rows: NDArray[np.int64], size: int) -> F
     return owners
 
 
-# Rows that no stretch takes are sorted so many at a time.
+# The number of rows outside the stretches that are sorted at a time.
 CHUNK = 1 << 20
 # A counter of a bin holds 32 bits.
 FULL = (1 << 32) - 1

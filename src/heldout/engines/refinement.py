@@ -18,7 +18,7 @@ from heldout.evidence.labels import join_keys
 from heldout.evidence.ranking import Ranking
 from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins, inside
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 FILES_AT_REST = "evaluate them when nothing writes to them, or a copy."
 
 
@@ -28,7 +28,7 @@ LEFT = 0.25
 # interval; and never to less than the second number.
 OF_ERROR = 1 / 20
 LEAST_TOLERANCE = 1e-8
-# Standard errors are those of the cases in so many classes of scores, with about as many cases in each.
+# Standard errors are computed from the cases in this many classes of scores, with about equally many cases in each.
 CLASSES_OF_SCORES = 4096
 # Bins whose doubts differ by less than this factor are one part; the faintest are one part whatever they leave.
 STEP = 16.0

@@ -157,7 +157,7 @@ ROWS_AT_ONCE = 1 << 18
 SCORES_AT_ONCE = 1 << 24
 # The number of rows by which scores of the positive class are told from confidences in the predictions.
 LOOKED_AT = 1 << 16
-# Of so many slice columns or fewer, the combinations of each two are counted as well.
+# With this many slice columns or fewer, the combinations of each two are counted as well.
 PAIRED_COLUMNS = 8
 NO_IDS = "every row was taken as a case of its own: ids are not kept from batch to batch"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")

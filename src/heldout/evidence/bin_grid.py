@@ -16,7 +16,7 @@ from heldout.arrays import Floats
 
 # The exponent of a bin that holds one score and nothing beside it; below every exponent of a bin with a width.
 POINT = -2000
-# From here on all scores that are not negative share a bin, and all negative ones another.
+# From this exponent on, all scores that are not negative share one bin, and all negative ones another.
 WIDEST = 1024
 # The unit of the smallest floats: a finer grid tells no two scores apart.
 FINEST = -1074

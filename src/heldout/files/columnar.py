@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # Tables of at least this many rows are read with their labels compressed.
 LONG = 1_000_000
-# Footers of many small files are read by so many threads.
+# The number of threads that read the footers of many small files.
 READERS = 8
 # How Polars says that a name is there twice.
 _TWICE = re.compile(r"column with name '(.*)' has more than one occurrence")

@@ -340,7 +340,7 @@ def _difference_limits(states: ThresholdStates, at: Any, critical: Floats) -> tu
 
 
 Limits = tuple[float, float]
-# The precision at the cut is seen over so many standard deviations of its place to both sides.
+# The precision at the cut is estimated over this many standard deviations of its place to both sides.
 SLOPE_REACH = 2.0
 
 

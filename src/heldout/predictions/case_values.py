@@ -23,7 +23,7 @@ from heldout.predictions.device_arrays import device_tensor, holds_fractions
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.score_columns import class_of, sum_tolerance
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 REPLACE_INFINITIES = "replace infinities by the largest finite score, or leave those rows out."
 CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
 POINTS = "the points may mark thousands or decimals: write 1200, or 1,2 between semicolons; or part columns by commas."

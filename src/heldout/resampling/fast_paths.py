@@ -160,7 +160,7 @@ PROBABILITY_TOLERANCE = 8e-10
 MODEL_BLOCK = 1_000_000
 # Numbers in one block of rows x features, which should stay in a processor's cache.
 ROW_BLOCK = 100_000
-# With at least so many rows to a split, splits are taken one by one: nothing need be repeated for each row.
+# With at least this many rows in a split, splits are processed one by one: nothing need be repeated for each row.
 ROWS_PER_SPLIT = 32
 
 

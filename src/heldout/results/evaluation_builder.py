@@ -105,7 +105,7 @@ def _strangers(counted: Counted) -> list[str]:
 # and beyond this many all but the first three.
 DRAWN_CLASSES = 100
 LISTED_CLASSES = 1000
-# Beyond this many classes only so many of the largest are listed: a report of a million would fill gigabytes.
+# With more classes than EVERY_CLASS only the LARGEST are listed: a report of a million would fill gigabytes.
 EVERY_CLASS = 10_000
 LARGEST = 1000
 FIRST = ("precision", "recall", "f_score")
