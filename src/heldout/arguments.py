@@ -48,7 +48,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     """
     by_fold = {candidate.casefold(): candidate for candidate in candidates}
     wanted = name.casefold()
-    # At difflib's own limit of 0.6 half of the matches are other words, so ours is higher; a short name may have a slip.
+    # At difflib's limit of 0.6 half of the matches are other words, so ours is higher; short names may have one slip.
     near = difflib.get_close_matches(wanted, by_fold, n=1, cutoff=ALIKE) or [
         candidate for candidate in by_fold if _one_slip(wanted, candidate)
     ]

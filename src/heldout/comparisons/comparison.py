@@ -435,5 +435,5 @@ def _same(pair: Pair, measure: str) -> bool:
     return asked.bound.name == pair.measure and (alone or (asked.class_, asked.average) == (pair.class_, pair.average))
 
 
-# What the values of a table of results are called where nobody says by which measure they are.
+# The name of the values in a table of results whose measure is not given.
 UNNAMED = "result"

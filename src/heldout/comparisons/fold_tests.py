@@ -296,8 +296,6 @@ def compare_folds(
     >>> compare_folds(FoldValues.of([0.9, 0.8, 0.9], [0.8, 0.8, 0.7]), "paired-t").n
     3
     """
-    # Each enters its methods into the catalogue, and stands on this module.
-
     name = find_procedure(method, "same splits").name
     if name == BAYES_T.name:
         return bayes_correlated_t(values, rope=0.0 if rope is None else rope, level=level)

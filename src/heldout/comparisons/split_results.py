@@ -236,7 +236,7 @@ def _text(value: Any) -> str:
 
 
 Key = tuple[str, ...]
-# Of every quantity the values of all learners, each by split.
+# For each quantity, the values of all learners by split.
 Cells = list[tuple[Quantity, list[dict[tuple[Key, str], float]]]]
 
 

@@ -26,7 +26,7 @@ BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
 SHOWN = 11
 
 
-# Stands for a column that was not given; it becomes one of nan, or the band's.
+# Default of a column that was not given; it is filled with nan, or from the band.
 ABSENT: Any = object()
 POINTS = ("threshold", "tp", "fp", "low", "high")
 

@@ -383,7 +383,7 @@ def _swept_variance(ranking: Ranking) -> float:
     value, total, start = top / bottom, 0.0, 0
     for span in sweep(ranking):
         precision, weight = _precision(span)
-        # What is at a score and below it is what is left of the sum after the scores above.
+        # The sum at a score and below it is the total less the sum above it.
         rest = []
         for place, entries in enumerate((weight * span.fp, weight * span.tp)):
             gone = np.cumsum(entries)

@@ -18,7 +18,7 @@ from heldout.result import Result
 from heldout.show.blocks import Block, Note, Prose, Style
 from heldout.show.numbers import digits_between, limits, number
 
-# How a note begins that says that the value itself may be off.
+# The beginning of a note which says that the value itself may be off.
 CAUTION = "caution: "
 
 

@@ -133,7 +133,7 @@ def hull(low: Floats, high: Floats, value: float, ends: tuple[float, float] = (0
     return max(least, ends[0]), min(most, ends[1])
 
 
-# The largest variance is kept beside what is seen: as of one positive, and of two negatives inside the range.
+# The largest possible variance is averaged with the observed one, with the weight of this many cases inside the range.
 KEPT_POSITIVES, KEPT_NEGATIVES = 1.0, 2.0
 
 

@@ -170,7 +170,7 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
     return Coded(codes, 0, tuple(labels), missing=int(absent.sum()))
 
 
-# By so little arithmetic may carry a probability beyond 0 or 1.
+# Rounding may carry a probability this far beyond 0 or 1.
 NOISE = 1e-6
 
 
@@ -212,9 +212,9 @@ class RawScores:
         return len(self.values)
 
 
-# Confidences that were rounded to two decimals may lie so far below what they must reach.
+# Confidences that were rounded to two decimals may be this far below the least that they can be.
 ROUNDED = 0.005
-# One answer in twenty that no threshold on the scores gives is more than rounding does.
+# The share of answers that no threshold on the scores would give; rounding alone causes fewer.
 ASTRAY = 0.05
 # With fewer answers of each kind, all scores may be this high by chance.
 FEWEST = 3

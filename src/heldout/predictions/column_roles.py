@@ -54,7 +54,7 @@ USUAL_NAMES = {
     "weight": ("weight", "weights"),
     "fold": ("fold", "folds", "fold_id", "fold_no", "fold_number", "cv_fold", "kfold", "k_fold"),
 }
-# What is given for a role so that no column is guessed for it.
+# The value of a role for which no column is to be guessed.
 NO_COLUMN = "none"
 
 

@@ -319,7 +319,7 @@ def _omnibus(test: OmnibusTest) -> str:
     return f"{start[:1].upper()}{start[1:]}: {figures}p {p}: together they {told}{note}."
 
 
-# Charts of differences hold measures that share a scale; as many differences as this in one.
+# Charts of differences hold measures that share a scale; the most differences in one chart.
 SHOWN = 40
 
 

@@ -115,7 +115,7 @@ def _closed(bound: Bound, corners: Floats, name: str, estimator: Estimator) -> L
     tables = ThresholdTables(tuple(range(len(corners))), none, none, none, tables=corners)
     subject = Subject(bound, tables, "class")
     interval = METHODS[name].find(subject, estimator.level, Draws(tables, estimator.seed))
-    # What is undefined has no limits, as in every estimate.
+    # An undefined value has no limits, as in every estimate.
     low, high = (np.where(np.isnan(subject.value), np.nan, ends) for ends in interval)
     return Limits(low, high, name)
 

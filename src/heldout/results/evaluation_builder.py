@@ -57,7 +57,7 @@ def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Lab
     'no'
     """
     if asked is None:
-        # Of one class that is met, its usual opposite is not among the labels, and none of them is positive.
+        # Where only one class occurs, its usual opposite is not among the labels, so there is no positive class.
         return choose_positive(None, labels) if counted.positive is None or len(labels) < 2 else counted.positive
     found = choose_positive(asked, labels)
     one_column = counted.scores is not None and not counted.scores.per_class
