@@ -15,15 +15,19 @@ from docs.website.page import ROOT, escape_text, write_code, write_table, write_
 from docs.website.sources import Site
 
 import heldout
+from heldout import curves
 
 HOME = "reference/api"
 TITLES = {
     "": "Functions and results",
     "plans": "heldout.plans: how rows are split",
     "lab": "heldout.lab: where the truth is known",
+    "curves": "heldout.curves: drawing several curves, and their points",
     "mlflow": "heldout.mlflow: logging to MLflow",
     "errors": "heldout.errors: what is raised where the input or the call is wrong",
 }
+# What docs/curves.md teaches of a package whose other functions `Evaluation.curve` calls.
+CURVE_TOOLS = ("interpolated", "overlay", "save_chart", "thinned")
 # MLflow takes seconds to import: its example is run in a process of its own, and only for the whole site.
 MLFLOW = """\
 import heldout
@@ -50,7 +54,7 @@ def list_names() -> dict[str, Any]:
             found |= {f"{name}.{inside}": getattr(value, inside) for inside in value.__all__}
         else:
             found[name] = value
-    return found
+    return found | {f"curves.{name}": getattr(curves, name) for name in CURVE_TOOLS}
 
 
 def first_line(value: Any) -> str:

@@ -31,10 +31,10 @@ FENCE = re.compile(r"^\s*(```|~~~)")
 
 # The guides by what a reader wants; one that is not named here stands at the end.
 GUIDES: dict[str, tuple[str, ...]] = {
-    "Where you work": ("python", "shell", "notebooks", "page", "serve", "integrations"),
+    "Where you work": ("python", "shell", "notebooks", "page", "serve", "integrations", "jobs"),
     "Judge a classifier": ("curves", "thresholds", "slices", "gates"),
     "Judge a learner": ("resampling", "comparing", "card", "plan"),
-    "Large data": ("scale", "clusters", "speed"),
+    "Large data": ("scale", "clusters", "tensors", "speed"),
     "How it is done": ("statistics", "lab"),
 }
 # Pages with a place of their own.

@@ -15,7 +15,7 @@ Missing = Literal["refuse", "drop"]
 
 Value = TypeVar("Value")
 
-# From which likeness on, by difflib's ratio, a name is taken for a slip of another.
+# From this similarity on, by difflib's ratio, a name is taken for a misspelling of another.
 ALIKE = 0.7
 KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
@@ -48,7 +48,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     """
     by_fold = {candidate.casefold(): candidate for candidate in candidates}
     wanted = name.casefold()
-    # Of names that are alike to 0.6, as difflib has it, half are other words; one slip in a short name is not.
+    # At difflib's limit of 0.6 half of the matches are other words, so ours is higher; short names may have one slip.
     near = difflib.get_close_matches(wanted, by_fold, n=1, cutoff=ALIKE) or [
         candidate for candidate in by_fold if _one_slip(wanted, candidate)
     ]
@@ -60,13 +60,13 @@ def _one_slip(name: str, other: str) -> bool:
     if abs(len(name) - len(other)) > 1:
         return False
     if min(len(name), len(other)) < 2:
-        # Of one letter only the letter itself is left: "yy" for "y".
+        # A name of one letter can only be doubled: "yy" for "y".
         return len(name) != len(other) and (name[:1] in other) and (other[:1] in name)
     at = next((i for i, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
     rest, wanted = name[at:], other[at:]
     if len(rest) != len(wanted):
         return rest[1:] == wanted if len(rest) > len(wanted) else rest == wanted[1:]
-    # Of three letters another one makes another word, as FOR and "foo", unless it is the next key.
+    # In three letters a different one makes another word, as in FOR and "foo", unless it is the next key.
     other_letter = rest[1:] == wanted[1:] and (len(name) > 3 or _next_keys(rest[:1], wanted[:1]))
     return other_letter or (rest[1::-1] == wanted[:2] and rest[2:] == wanted[2:])
 

@@ -21,9 +21,9 @@ from typing import Any
 
 from heldout.errors import FileError
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 OTHER_LOCATION = "check that the folder exists, that you may write there, and that the disk is not full."
-# What ends a process that does not handle it, and can be handled; SIGINT comes as KeyboardInterrupt.
+# Signals that end a process unless it handles them; SIGINT comes as KeyboardInterrupt.
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
 _BESIDE = ".tmp"
 
@@ -127,7 +127,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def _stem(target: Path) -> str:
-    # With what is added, short enough for every file system, also in letters of four bytes.
+    # Short enough for every file system with the part that is added, also in letters of four bytes.
     return target.name[:40]
 
 

@@ -70,7 +70,7 @@ class Costs:
 
     @classmethod
     def of(cls, matrix: Any, labels: Sequence[Label], *, rows: str) -> Costs:
-        """From a square table; `rows` must say what its rows are, because text books differ."""
+        """From a square table; `rows` must say what its rows are, because textbooks differ."""
         _check_rows(rows)
         if isinstance(matrix, Mapping) or hasattr(matrix, "columns"):
             matrix = _by_labels(name_matrix(matrix), labels)
@@ -390,7 +390,7 @@ def read_costs(source: str | Path, labels: Sequence[Label] | None = None, rows: 
     r"""Costs from a text such as "1,0:100; 0,1:1" (truth,predicted:cost), or from a CSV or TOML file.
 
     A table in a file must say which of its axes is the truth, in its corner (`truth\predicted`), as `rows = "truth"`
-    (TOML), or by `rows=` here: some text books write C(truth, predicted), some C(predicted | actual). Without
+    (TOML), or by `rows=` here: some textbooks write C(truth, predicted), some C(predicted | actual). Without
     `labels` the classes are those that the source names, as text.
 
     >>> read_costs("1,0:100; 0,1:1", [0, 1]).matrix

@@ -31,7 +31,7 @@ __all__ = [
     "ValuesError",
 ]
 
-# A word of more characters is a number or a text from outside that nobody reads to its end.
+# A longer word is a number or a text from outside, which is cut: nobody reads it to the end.
 _LONG_WORD, _KEPT = re.compile(r"\S{201,}"), 60
 
 

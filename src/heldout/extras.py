@@ -56,7 +56,7 @@ def missing_extra(name: str, what: str, *, instead: str = "") -> OptionError:
     Hint: pip install "heldout[png]", or write an .svg file.
     """
     extra = EXTRAS[name]
-    # Where all of them are found, it is one of them that lacks something of its own.
+    # Where all of them are found, one of them lacks a dependency of its own.
     packages = extra.list_missing() or list(extra.packages)
     verb = "is" if len(packages) == 1 else "are"
     return OptionError(

@@ -39,7 +39,7 @@ class FolderModules:
         return spec
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What is sent to a worker process before a learner lets the worker find the learner's module.
+        # Sent to a worker process before the learner, so that the worker finds the learner's module.
         return allow_folder_modules, (self.folder, sorted(self.names))
 
 

@@ -47,7 +47,7 @@ def log(
     step : int, optional
         The step of the training that the figures are of.
     run_id : str, optional
-        The run; the active one, or a new one, unless said.
+        The run; by default the active one, or a new one.
     folder : str
         The folder of the artifacts.
 

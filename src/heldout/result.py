@@ -64,7 +64,7 @@ def make_row(
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("polars", "pandas", "pyarrow")
 ENDINGS = (".json", ".md", ".html", ".tex", ".txt", ".csv")
-# Endings that a chart has and no other form.
+# Endings of files that only charts are written to.
 PICTURES = (".svg", ".png")
 
 # Columns whose type does not depend on what they happen to hold, so that frames of any two results bind.
@@ -115,7 +115,7 @@ class Result(ABC):
     __slots__ = ("_frames",)
 
     schema: ClassVar[str]
-    # Where the rows stand in the document; empty where the facts hold them.
+    # The key of the rows in the document; empty where they are among the facts.
     rows_name: ClassVar[str] = "estimates"
     # Its kinds of chart, the usual one first, each with what draws it in the same way.
     _charts: ClassVar[Mapping[str, str]] = {"intervals": "heldout.report.interval_chart:draw_rows"}
@@ -165,7 +165,7 @@ class Result(ABC):
 
     @final
     def chart(self, kind: str | None = None, **options: Any) -> AnyChart:
-        """An Altair chart of one of its `chart_kinds`, the first unless said; `options` are those of the kind."""
+        """An Altair chart of one of its `chart_kinds`, by default the first; `options` are those of the kind."""
         from heldout.show.altair import altair_chart
 
         return altair_chart(self._draw(kind, **options))
@@ -244,7 +244,7 @@ class Result(ABC):
     def to_frame(self, backend: Literal["pyarrow"]) -> pa.Table: ...
     @final
     def to_frame(self, backend: Backend | None = None) -> pl.DataFrame | pd.DataFrame | pa.Table:
-        """The rows as a data frame of Polars, pandas or PyArrow: of the library that the data came in, unless said.
+        """The rows as a data frame of Polars, pandas or PyArrow: by default of the library that the data came in.
 
         Data that came in none of them, such as arrays and files, give one of Polars. Undefined values are missing, not
         NaN: in Polars NaN is greater than every number, and a filter `value > 0.9` would keep it.
@@ -439,7 +439,7 @@ def json_safe(value: object) -> Any:
         case Mapping():
             safe = _json_object(value)
         case _ if hasattr(value, "tolist"):
-            # NumPy's arrays, booleans and dates know their Python equals.
+            # NumPy's arrays, booleans and dates convert themselves to Python's.
             plain = value.tolist()
             safe = json_safe(plain) if type(plain) is not type(value) else str(plain)
         case Iterable() if not isinstance(value, bytes):

@@ -169,7 +169,7 @@ def answer_unknown(word: str, known: Iterable[str], otherwise: str) -> str:
     if word in ANSWERS:
         return ANSWERS[word]
     names = {name: name for name in known}
-    # What is near to a word of another library is near to ours.
+    # A misspelled word of another library suggests ours.
     for own, other in [(own, other) for own, others in SYNONYMS.items() if own in names for other in others]:
         if len(other) > 3:
             names.setdefault(other, own)

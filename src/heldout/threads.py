@@ -17,9 +17,9 @@ from heldout.errors import OptionError
 Part = TypeVar("Part")
 Counted = TypeVar("Counted")
 
-# What the names of our threads begin with.
+# The prefix of the names of our threads.
 WORKER = "heldout"
-# So many parts wait beside those that are worked on.
+# Batches queued beyond those being worked on.
 AHEAD = 2
 
 _asked: ContextVar[int | None] = ContextVar("threads", default=None)

@@ -40,7 +40,7 @@ __all__ = ["Evidence", "roc_auc"]
 OWN = ("centre", "sums", "first_row", "first_value", "ends", "span")
 # The bits of an infinite float, which are above those of all others.
 ENDLESS = 0x7FF0000000000000
-# What does not begin with 0.
+# Counters that do not start at 0.
 BEGUN = {"first_row": torch.inf, "ends": NEVER, "span": torch.inf, "reach": ENDLESS}
 
 
@@ -70,7 +70,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     ignored : int, optional
         The target of rows that do not count, as in PyTorch's losses.
     process_group : torch.distributed.ProcessGroup, optional
-        Which processes are merged by `compute`; all of them unless said.
+        Which processes are merged by `compute`; by default all of them.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             state |= {f"{name}_{what}": torch.zeros(size, **wide)
                       for name, size in tables.items() for what in ("weights", "squares")}  # fmt: skip
         if k == 2:
-            # What a kernel reaches in the bits of floats: the least score, and the negative of the greatest.
+            # The bits, as a float, of the least score and of the negative of the greatest; kernels take minima of them.
             state["reach"] = torch.full((2,), ENDLESS, dtype=torch.int64, device=device)
             edges = [*np.linspace(0, 1, loss_sums.BINS + 1)[1:-1].tolist(), self.threshold]
             state["limits"] = torch.tensor(edges, dtype=torch.float64).to(device)
@@ -188,7 +188,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
                 f"A batch is a tensor of logits or probabilities and one of targets. Got {kinds}.",
                 hint="pass update(logits, targets); predicted classes are counted by heldout.Evidence.",
             )
-        # Metal has no floats of 64 bits, and its memory is the processor's.
+        # Metal has no 64-bit floats, and shares its memory with the processor.
         values = scores.detach().cpu() if scores.device.type == "mps" else scores.detach()
         values = values[:, None] if values.ndim == 1 else values
         fitting = (1, 2) if k == 2 else (k,)
@@ -418,7 +418,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return {name: getattr(self, name) for name in names}
 
     def _apply(self, fn: Any, *args: Any, **more: Any) -> Any:
-        # Where the model goes the counters go; in which floats it works is no matter of theirs.
+        # The counters follow the model to its device, but keep their own precision.
         self._state = {name: tensor.to(fn(tensor).device) for name, tensor in self._state.items()}
         module: Any = super()
         return module._apply(fn, *args, **more)  # noqa: SLF001 - one's own

@@ -75,7 +75,7 @@ def _same_arrays(first: Any, second: Any, relative: float) -> bool:
         return bool(np.array_equal(first, second))
     if not relative or not first.size:
         return bool(np.array_equal(first, second, equal_nan=True))
-    # Sums that cancel are as exact as what they were made of, which stands beside them.
+    # The error of a sum that cancels depends on its largest terms, so the tolerance does too.
     largest = float(np.nanmax(np.abs(first), initial=0.0))
     return bool(np.allclose(first, second, rtol=0.0, atol=relative * max(largest, 1.0), equal_nan=True))
 

@@ -92,7 +92,7 @@ def baseline_of(
     def tested(estimate: Estimate, at_level: Callable[[], Estimate], level: float) -> PairTest:  # noqa: ARG001
         return compared(level).get(ours, theirs, estimate.name).tested
 
-    # What is said of the evaluation itself stands there already, and requirements are no tests to correct.
+    # Notes on the evaluation itself are shown with it, and requirements are no tests that need a correction.
     notes = tuple(f"{name}: {note}" for whose, note in comparison.own if whose == theirs)
     return Baseline(name, f"Against {name}: {comparison.reason}", (*notes, *comparison.shared), against, tested)
 
@@ -248,7 +248,7 @@ def check(
         A score or probability of the positive class for each case, or one for each case and class. Without predictions,
         these follow from it.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+        The score from which on the positive class is predicted; 0.5 for probabilities by default.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -265,7 +265,7 @@ def check(
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     costs : Costs, table, dictionary, path or text, optional
         What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
     cost_rows : {"truth", "predicted"}, optional
@@ -277,17 +277,17 @@ def check(
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     replicates : int
         How many bootstrap replicates are drawn, where an interval needs them.
     slices : column names, dictionary of arrays or "all", optional
         What divides the cases, to see where it fails.
     calibration_bins : int, optional
-        The number of bins of calibration errors and reliability; 10 unless said.
+        The number of bins of calibration errors and reliability; 10 by default.
     calibration_strategy : {"uniform", "quantile"}, optional
         Bins of equal width, or with equally many cases each.
     engine : str, optional
-        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
         The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
     tolerance : float, optional

@@ -79,7 +79,7 @@ def choose_threshold(
     require : str, optional
         What must hold, such as "recall >= 0.9, precision >= 0.5".
     then : str, optional
-        The measure by which the best is chosen among what the requirements allow; precision unless said.
+        The measure by which the best is chosen among what the requirements allow; precision by default.
     costs : Costs, table, dictionary, path or text, optional
         What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
     cost_rows : {"truth", "predicted"}, optional
@@ -99,17 +99,17 @@ def choose_threshold(
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     level : float
         The level of the intervals: the share of them that is meant to hold the truth.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     replicates : int
         How many bootstrap replicates are drawn, where an interval needs them.
     engine : str, optional
-        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
         The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
     tolerance : float, optional

@@ -96,17 +96,17 @@ def compare(
         Two or more classifiers, or a dictionary of them by name; or one file with several columns of predictions; or
         one table of results. Fitted models are judged on X and truth, arrays of predictions or scores against truth.
     measures : str or sequence of str, optional
-        The measures to compare by; those of the headline unless said.
+        The measures to compare by; by default those of the headline.
     method : str, optional
         The procedure, such as "mcnemar-exact", "delong" or "corrected-t"; without, the one that fits.
     names : sequence of str, optional
         What the classifiers are called, in their order.
     paired : bool, optional
-        Whether they judged the same cases; told from the cases unless said.
+        Whether they judged the same cases; by default it is told from the cases.
     control : str, optional
         The name of the one that all others are compared with; all pairs without.
     correction : str, optional
-        How p-values are corrected for the number of pairs: "holm" unless said, "hommel", "shaffer", "none", …
+        How p-values are corrected for the number of pairs: "holm" (the default), "hommel", "shaffer", "none", …
     margin : float, optional
         Whether the first is worse by no more than this.
     margin_kind : {"non-inferiority", "equivalence"}
@@ -130,7 +130,7 @@ def compare(
     score : column name or names, optional
         The column of scores of every file; or several of one file, a classifier each.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+        The score from which on the positive class is predicted; 0.5 for probabilities by default.
     id : column name, optional
         The column that names the case; without, rows are matched by their order.
     fold : column name, optional
@@ -142,7 +142,7 @@ def compare(
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     costs : Costs, table, dictionary, path or text, optional
         What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
     cost_rows : {"truth", "predicted"}, optional
@@ -152,15 +152,15 @@ def compare(
     level : float
         The level of the intervals: the share of them that is meant to hold the truth.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     replicates : int, optional
-        How many replicates are drawn where a method resamples; 2,000 of counts and 999 of scores unless said.
+        How many replicates are drawn where a method resamples; by default 2,000 of counts and 999 of scores.
     ignore : str or sequence of str
         Codes of rules that are not to be checked, such as "H014".
     ledger : path, optional
         A file in which this use of the cases is entered; earlier uses are a finding.
     engine : str, optional
-        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
         The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
     tolerance : float, optional

@@ -38,7 +38,7 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
         A score or probability of the positive class for each case, or one for each case and class. Without predictions,
         these follow from it.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+        The score from which on the positive class is predicted; 0.5 for probabilities by default.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -51,11 +51,11 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     engine : str, optional
-        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
         The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
     tolerance : float, optional

@@ -64,7 +64,7 @@ def evaluate(
         A score or probability of the positive class for each case, or one for each case and class. Without predictions,
         these follow from it.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities unless said.
+        The score from which on the positive class is predicted; 0.5 for probabilities by default.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -81,9 +81,9 @@ def evaluate(
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     measures : str or sequence of str, optional
-        The measures to show, such as "accuracy", "macro f1" or "recall[spam]"; all unless said.
+        The measures to show, such as "accuracy", "macro f1" or "recall[spam]"; all by default.
     costs : Costs, table, dictionary, path or text, optional
         What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
     cost_rows : {"truth", "predicted"}, optional
@@ -95,13 +95,13 @@ def evaluate(
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     replicates : int
         How many bootstrap replicates are drawn, where an interval needs them.
     slices : column names, dictionary of arrays or "all", optional
         What divides the cases, to see where it fails.
     calibration_bins : int, optional
-        The number of bins of calibration errors and reliability; 10 unless said.
+        The number of bins of calibration errors and reliability; 10 by default.
     calibration_strategy : {"uniform", "quantile"}, optional
         Bins of equal width, or with equally many cases each.
     ignore : str or sequence of str
@@ -109,7 +109,7 @@ def evaluate(
     limits : dictionary, optional
         Other limits of rules, by code and name: {"H014": {"width": 0.1}}.
     engine : str, optional
-        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by its size unless said.
+        What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
         The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
     tolerance : float, optional

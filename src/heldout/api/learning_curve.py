@@ -81,11 +81,11 @@ def learning_curve(
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     features : sequence of column names, optional
-        The columns to learn from; all others unless said.
+        The columns to learn from; by default all others.
     drop : column name or names
         Columns to leave out.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     sizes : "geometric", "arithmetic" or sequence of numbers
@@ -103,13 +103,13 @@ def learning_curve(
     level : float
         The level of the intervals: the share of them that is meant to hold the truth.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     jobs : int or "auto", optional
         How many splits are fitted at the same time; -1 for one per core.
     on_error : {"raise", "record"}
         What to do when a learner fails in a split: stop, or keep the others and say how many are missing.
     progress : callable or False, optional
-        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+        Called with the number of fits done and of all; by default a bar on a terminal, False for none.
     ignore : str or sequence of str
         Codes of rules that are not to be checked, such as "H014".
 
@@ -262,11 +262,11 @@ def bias_variance(
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     features : sequence of column names, optional
-        The columns to learn from; all others unless said.
+        The columns to learn from; by default all others.
     drop : column name or names
         Columns to leave out.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     rounds : int
@@ -274,11 +274,11 @@ def bias_variance(
     level : float
         The level of the intervals: the share of them that is meant to hold the truth.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     jobs : int or "auto", optional
         How many splits are fitted at the same time; -1 for one per core.
     progress : callable or False, optional
-        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+        Called with the number of fits done and of all; by default a bar on a terminal, False for none.
 
     Returns
     -------

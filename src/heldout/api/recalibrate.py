@@ -55,13 +55,13 @@ def recalibrate(
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     level : float
         The level of the intervals: the share of them that is meant to hold the truth.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def compute_metrics(
         What the trainer gives: logits as `predictions` (of several outputs the first), or whole numbers of classes,
         and the true classes as `label_ids`. Those with the label -100 are left out; a sequence of tokens is a group.
     labels : list or dict, optional
-        The names of the classes, such as `model.config.id2label`; their numbers unless said.
+        The names of the classes, such as `model.config.id2label`; by default their numbers.
     positive : label, optional
         The positive class, of two.
     measures : str or list of str, optional

@@ -119,7 +119,7 @@ def validate(
     fold : array or column name, optional
         Which fold each row is in, in the place of a plan.
     features : sequence of column names, optional
-        The columns to learn from; all others unless said.
+        The columns to learn from; by default all others.
     drop : column name or names
         Columns to leave out.
     grid : dictionary, optional
@@ -127,9 +127,9 @@ def validate(
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     measures : str or sequence of str, optional
-        The measures to show, such as "accuracy", "macro f1" or "recall[spam]"; all unless said.
+        The measures to show, such as "accuracy", "macro f1" or "recall[spam]"; all by default.
     costs : Costs, table, dictionary, path or text, optional
         What each kind of error costs, as in "yes,no:10; no,yes:1" (truth, predicted: cost).
     cost_rows : {"truth", "predicted"}, optional
@@ -141,7 +141,7 @@ def validate(
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     replicates : int
         How many bootstrap replicates are drawn, where an interval needs them.
     jobs : int or "auto", optional
@@ -153,7 +153,7 @@ def validate(
     training : bool
         Whether training cases are predicted too, for the gap between training and test.
     progress : callable or False, optional
-        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+        Called with the number of fits done and of all; by default a bar on a terminal, False for none.
     ignore : str or sequence of str
         Codes of rules that are not to be checked, such as "H014".
 

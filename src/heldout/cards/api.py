@@ -252,17 +252,17 @@ def card(
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     features : sequence of column names, optional
-        The columns to learn from; all others unless said.
+        The columns to learn from; by default all others.
     drop : column name or names
         Columns to leave out.
     positive : label, optional
         The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
     labels : sequence of labels, optional
-        The classes in the order to show them; those that occur unless said.
+        The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or drop them and say how many.
     seed : int
-        Where everything random begins.
+        Seed of the random number generator.
     level : float
         The level of the intervals: the share of them that is meant to hold the truth.
     jobs : int or "auto", optional
@@ -274,13 +274,13 @@ def card(
     shuffles : int
         How often each column is shuffled in every fold.
     permute : sequence of str, optional
-        The columns to shuffle; all unless said.
+        The columns to shuffle; all by default.
     timing : bool
         Whether predictions are timed.
     answers : dictionary or path, optional
         Answers to the questions that only a person can answer, or a TOML file of them.
     progress : callable or False, optional
-        Called with the number of fits done and of all; a bar on a terminal unless said, False for none.
+        Called with the number of fits done and of all; by default a bar on a terminal, False for none.
 
     Returns
     -------

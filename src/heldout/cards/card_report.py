@@ -1,4 +1,7 @@
-"""How a card reads: its screen, its page, and a sentence for each part; the card itself is data."""
+"""How a card reads: its screen, its page, and a sentence for each part; the card itself is data.
+
+It stands apart from `card`, as every report stands apart from its result.
+"""
 
 from __future__ import annotations
 
@@ -460,7 +463,7 @@ def benefit_chart(card: Card) -> Chart:
     low, high = (tuple(getattr(point, name) for point in usefulness.points) for name in ("low", "high"))
     everyone = tuple(point.everyone for point in usefulness.points)
     top = max([0.01, *(end for end in (*benefit, *high, *everyone) if math.isfinite(end))])
-    # What lies far below nothing says no more than that it is bad.
+    # A net benefit far below 0 only says that the model is bad, so the axis is cut there.
     floor = -0.25 * top
     banded = all(math.isfinite(end) for end in (*low, *high))
 

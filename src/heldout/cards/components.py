@@ -84,7 +84,7 @@ def _trace_bins(step: Any, sources: Sources) -> Sources | None:
 
 
 def _trace_function(step: Any, sources: Sources) -> Sources | None:
-    # What passes through a ColumnTransformer is a function of nothing.
+    # A ColumnTransformer's "passthrough" is a FunctionTransformer without a function.
     return sources if step.func is None else None
 
 
@@ -181,7 +181,7 @@ def describe_part(model: Any) -> ModelPart:
         try:
             part = rule(model)
         except (AttributeError, TypeError, ValueError, IndexError, KeyError, NotImplementedError):
-            # An object that has the name of such an attribute but means something else by it.
+            # The object has an attribute of that name with another meaning.
             continue
         if part is not None:
             return part
@@ -364,7 +364,7 @@ def _count_numbers(values: Any) -> int:
     return int(np.asarray(values).size)
 
 
-# Wrappers inside wrappers, deeper than anybody builds them; an object that holds itself must end somewhere.
+# The deepest nesting of wrappers that is followed, so that an object that holds itself ends.
 DEEPEST = 20
 
 
@@ -481,7 +481,7 @@ def count_learned_numbers(step: Any) -> int:
             return sum(count_learned_numbers(entry[1]) for entry in inner)
     learned = {k: v for k, v in getattr(step, "__dict__", {}).items() if k.endswith("_") and not k.startswith("_")}
     if "scale_" in learned:
-        # The variance says the same again.
+        # The variance is another parameter for the same thing, so it is not counted.
         learned.pop("var_", None)
     return sum(
         _count_array_numbers(value) for name, value in learned.items() if name not in ("feature_names_in_", "classes_")

@@ -33,8 +33,8 @@ class ReadingLimits:
 
 
 # Lipton's point is that no kind of model is readable by nature, only by its size: deep trees and long sums are not. He
-# names no number. Nine is Miller's: so many things are held in mind at once. Thirty steps, with paper, is our own
-# convention; no experiment that we know fixes it.
+# names no number. Nine is Miller's: people hold about that many things in mind at once. Thirty steps, with paper, is
+# our own convention; no experiment that we know fixes it.
 LIMITS = ReadingLimits(
     9,
     30,
@@ -316,7 +316,7 @@ def _describe_machine() -> tuple[int, str]:
 
 
 def _time_predictions(model: Any, features: Any, rows: int) -> Timing:
-    # The first call loads what later ones find loaded.
+    # The first call is not timed: it loads libraries.
     model.predict(features)
     taken: list[float] = []
     began = perf_counter()
@@ -329,7 +329,7 @@ def _time_predictions(model: Any, features: Any, rows: int) -> Timing:
 
 def _measure_peak(model: Any, features: Any) -> float:
     if tracemalloc.is_tracing():
-        # Somebody else is counting, and must not be disturbed.
+        # tracemalloc is already in use by the caller, and must not be reset.
         return math.nan
     gc.collect()
     tracemalloc.start()

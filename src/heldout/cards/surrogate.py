@@ -312,7 +312,7 @@ def measure_fidelity(
     commonest = float(answers.max() / weight.sum())
 
     def share(same: NDArray[np.bool_]) -> Share:
-        # What differs is summed, so that a perfect likeness is 1 to the last digit.
+        # Summed over what differs, so that perfect agreement is exactly 1.
         value = 1.0 - float(weight @ ~same) / float(weight.sum())
         if plan.refused:
             return Share(value, undefined=plan.refused)

@@ -216,7 +216,7 @@ def keep_memory_limit(text: str) -> None:
         raise typer.Exit(start.run_watched(f"{size_words(size)} of memory", "raise --memory-limit"))
     import polars as pl
 
-    # Libraries and their threads are not what a file takes; those that can start no thread may wait for it for ever.
+    # Polars and its threads are started before the limit: they are not the file's, and without threads it may hang.
     pl.DataFrame({"a": [1, 1, 2], "b": [1.0, 2.0, 3.0]}).lazy().group_by("a").sum().collect()
     limit_memory(size)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The files that a step of a workflow appends to: what its page shows, and what later steps read.
 SUMMARY_FILE, OUTPUT_FILE = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
-# GitHub shows so many annotations of each kind for a step.
+# GitHub shows at most this many annotations of each kind for a step.
 MOST_SHOWN = 10
 
 

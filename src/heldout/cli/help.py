@@ -19,7 +19,7 @@ LONGEST_NAME = 26
 INDENT, GAP = 2, 2
 # Click takes a paragraph that begins so as it is: our examples.
 VERBATIM = "\b\n"
-# The part of the help in which an option stands that names none.
+# The part of the help for options that name none.
 OTHERS = "Options"
 # What stays on one line where it can: a value in quotes, and a default.
 TOGETHER = re.compile(r"(?<!\w)'[^']{1,40}'(?!\w)|\[default: [^\]]{1,20}\]")

@@ -141,7 +141,7 @@ OTHER_ENDINGS = (".csv", ".txt")
 PICTURE_ENDINGS = (".svg", ".png")
 # Columns to a line where there is no terminal to ask.
 WIDTH = 100
-# The summary of a step on GitHub may have so many bytes.
+# The most bytes that GitHub allows in the summary of a step.
 SUMMARY = 1 << 20
 
 
@@ -157,7 +157,7 @@ class Outputs:
     full: bool = False
     chosen: bool = False
     predictions: str | None = None
-    # The files of -o that no form stands for.
+    # The files of -o that are none of these forms.
     others: tuple[str, ...] = ()
 
     @classmethod

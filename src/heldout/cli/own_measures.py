@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# What stands in brackets, where a colon is part of a class, and module:name elsewhere.
+# Text in brackets, where a colon belongs to the name of a class, or module:name.
 NAMED = re.compile(r"\[[^\[\]]*\]|(?<![\w.:/\[])(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)")
 
 

@@ -12,7 +12,7 @@ from contextvars import Token
 from types import TracebackType
 from typing import Any, Self
 
-# Nobody needs to be told of less, in seconds; and nobody reads more than ten lines a second.
+# Seconds before progress is shown, and between two updates: nobody reads more than ten lines a second.
 PATIENCE = 1.0
 PAUSE = 0.1
 COMPUTING = "Computing"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Tells a process that it is watched.
 WATCHED = "HELDOUT_WATCHED"
 # How a process ends that was refused memory, or whose library gave up: by a signal, with a status that only a watched
-# process has, or with words of its own. OpenBLAS interrupts a process in which it can start no thread.
+# process uses, or with a message. OpenBLAS interrupts a process in which it can start no thread.
 GIVEN_UP = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP, signal.SIGBUS)
 )
@@ -31,7 +31,7 @@ REFUSED = 71
 LAST_WORDS = (b"OpenBLAS", b"Traceback ", b"Fatal Python error")
 # The longest that is kept of its errors: some libraries say again and again that they were refused memory.
 MOST_SAID = 1_000_000
-# Of a small address space every thread takes a part before it does anything.
+# In a small address space every thread reserves a part before it does anything.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 SMALL = 8 << 30
 watched = False
@@ -76,7 +76,7 @@ def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python
     if sys.stderr is not None:
         sys.stderr.write("Interrupted.\n")
         sys.stderr.flush()
-    # Nothing was begun that would have to be put away.
+    # Nothing has been opened yet that would need cleaning up.
     os._exit(130)
 
 
@@ -139,7 +139,7 @@ class Interruption:
             signal.default_int_handler(number, frame)
 
 
-# What the process that waits is woken by.
+# The signals that wake the waiting process.
 AWAITED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD") if hasattr(signal, name))
 
 
@@ -160,7 +160,7 @@ def _be_forked() -> None:
         )
         sys.exit(2)
     if status < 0:
-        # Whoever asks how this process ended is told how that one did.
+        # This process ends in the same way as the one that it watched.
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     sys.exit(status)

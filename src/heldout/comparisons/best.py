@@ -30,7 +30,7 @@ from heldout.measures.quantity import Quantity, name_quantity
 from heldout.result import RenderedResult, make_row
 from heldout.results.difference import PairTest
 
-# With so many draws the error of a tail of .05 is .0015, and drawing takes some hundredths of a second.
+# With this many draws the error of a tail of .05 is .0015, and drawing takes some hundredths of a second.
 DRAWS = 20_000
 MAX_T, BONFERRONI = "max-t", "bonferroni"
 NORMAL = NormalDist()
@@ -428,7 +428,7 @@ def _limit_of_winner(
     reach = max(reach, z_value(max(2 * level - 1, 0.01)))
     width = measure.high - measure.low if measure.bounded else math.inf
     if errors[at] <= 0:
-        # Nothing was seen to vary: what Wilson's interval allows for changes not yet seen.
+        # No variation was observed: Wilson's interval says how large an unseen one could be.
         half = width * float(wilson_at(0.0, joint.units, reach)[1]) if math.isfinite(width) else math.nan
         return value - sign * half
     if math.isfinite(joint.df):

@@ -10,7 +10,7 @@ from heldout.intervals.quantiles import z_value
 from heldout.results.difference import PairTest
 from heldout.show.numbers import count
 
-# Nobody plans by numbers beyond this: they are said as "more than a million".
+# Larger numbers are written as "more than a million": nobody can plan for them.
 MILLION = 1_000_000
 
 

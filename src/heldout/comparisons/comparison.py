@@ -290,7 +290,7 @@ class PairwiseComparison(Comparison, Reviewed):
         )
 
     def get(self, a: str, b: str, measure: str | None = None) -> Pair:
-        """The comparison of two classifiers by a measure, the first one unless said."""
+        """The comparison of two classifiers by a measure, by default the first one."""
         for pair in self.pairs:
             if (pair.a, pair.b) == (a, b) and (measure is None or pair.name == measure or _same(pair, measure)):
                 return pair
@@ -435,5 +435,5 @@ def _same(pair: Pair, measure: str) -> bool:
     return asked.bound.name == pair.measure and (alone or (asked.class_, asked.average) == (pair.class_, pair.average))
 
 
-# What the values of a table of results are called where nobody says by which measure they are.
+# The name of the values in a table of results whose measure is not given.
 UNNAMED = "result"

@@ -273,7 +273,7 @@ CORRECTED_REPEATED_T = register_procedure(
 
 
 def paired_t(values: FoldValues, level: float = 0.95) -> PairTest:
-    """The paired t over folds of the text books: mean δ ± t · s / √k.
+    """The paired t over folds of the textbooks: mean δ ± t · s / √k.
 
     >>> result = paired_t(FoldValues.of([0.9, 0.8, 0.9, 0.7], [0.8, 0.8, 0.7, 0.6]))
     >>> round(result.difference, 3), round(result.statistic, 3), result.df

@@ -1,7 +1,8 @@
 """A quantity of two classifiers on one joint table of truth, A's and B's answers, or on thousands of random ones.
 
 A joint table is a list of cells (truth, a, b) with a count each. Random tables are rows of counts for the same cells,
-so nothing here depends on the number of cases, and no square or cubic array of the classes is ever made.
+so nothing here depends on the number of cases, and no square or cubic array of the classes is ever made. It
+stands apart from the procedures of `paired_counts`, because it knows of no test: it is arithmetic on tables.
 """
 
 from __future__ import annotations
@@ -285,13 +286,13 @@ def _no_table(weights: Floats) -> Any:
     raise TypeError(f"single cells were asked for, by weights of shape {weights.shape}")
 
 
-# Up to this many cells of more than two classes are all given their share of the prior. Beyond, the cells that were not
-# met are stood for by so many of them, drawn at random: with shares this small each posterior table has its few
-# prior cases in a handful of cells anyway, and which cells exist is as good as drawn anew.
+# Up to this many cells of more than two classes are all given their share of the prior. Beyond that,
+# this many cells, drawn at random, represent those without a case: with shares this small each posterior table has its
+# few prior cases in a handful of cells anyway, so it hardly matters which cells there are.
 PRIOR_CELLS = 1000
 # A p-value is read off the tails on both sides of zero, so there are more draws than a single interval takes.
 FINER = 2
-# Up to so many numbers in all, counts are drawn exactly. In larger tables a cell with fewer cases than NORMAL_FROM is
+# Up to this many numbers in all, counts are drawn exactly. In larger tables a cell with fewer cases than NORMAL_FROM is
 # drawn from a table of quantiles, and one with more as normal: its part in the sums that measures are made of is then
 # as good as normal, and it takes a fraction of the time. The limits move by less than their own Monte Carlo error.
 EXACT_NUMBERS = 400_000

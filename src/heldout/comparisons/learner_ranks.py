@@ -198,7 +198,7 @@ class LearnerRanks(Comparison):
 
     @property
     def how(self) -> str:
-        """The correction as text books call it."""
+        """The correction as textbooks call it."""
         return "Nemenyi" if self.correction == NEMENYI.name else CORRECTIONS[self.correction].title
 
     def rows(self) -> list[dict[str, object]]:

@@ -219,8 +219,8 @@ def joint_hull(curves: Mapping[str, Curve]) -> tuple[HullPoint, ...]:
     last, top = across.max(), up.max()
     order = np.lexsort((-up, across))
     across, up = across[order], up[order]
-    # What is not above everything to its left is no vertex. hull_places takes two points at one place for points on a
-    # chord, so each place comes once; the ends are vertices in any case.
+    # A point that is not above all points to its left is no vertex. hull_places takes two points at one place for
+    # points on a chord, so each place comes once; the ends are vertices in any case.
     fresh = np.flatnonzero(up > np.maximum.accumulate(np.concatenate([[0 * top], up[:-1]])))
     inner = fresh[(across[fresh] < last) | (up[fresh] < top)]
     x, y = (np.concatenate([[0 * end], values[inner], [end]]) for values, end in ((across, last), (up, top)))

@@ -49,7 +49,7 @@ def cut_limits(test: PairTest, reach: float) -> PairTest:
     >>> cut_limits(PairTest(0.2, -0.8, 1.2, 0.95, "corrected-t", 0.5, 3), 1.0).high
     1.0
     """
-    # Limits that are not known stay so.
+    # Unknown limits stay unknown.
     low = max(test.low, -reach)
     high = min(test.high, reach)
     return test if (low, high) == (test.low, test.high) else replace(test, low=low, high=high)
@@ -108,7 +108,7 @@ def find_procedure(name: str, setting: Setting) -> Procedure:
     return procedure
 
 
-# Said where no case tells the two apart.
+# The note where no case distinguishes the two.
 SAME_ANSWERS = "the two give the same prediction for every case"
 # How large a difference is, whatever the number of cases: in standard deviations of one case.
 PER_CASE = "difference in standard deviations of one case"

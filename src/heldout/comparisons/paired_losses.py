@@ -128,7 +128,7 @@ class MeanMoments:
         pull, kish = own * away / total, total**2 / float(own @ own)
         units, df = len(pull), kish - 1
         factor = units / (units - 1) if units > 1 else math.nan
-        # The larger of what heavy cases show and what equal weights on as many effective cases would.
+        # The larger of the variance that heavy cases show and that of Kish's effective number of equal cases.
         variance = factor * max(float(pull @ pull), spread**2 / kish)
         if groups is not None:
             keys, code = np.unique(groups, return_inverse=True)

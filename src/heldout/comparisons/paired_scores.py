@@ -213,7 +213,7 @@ def _permuted(usual: PairTest, swapped: Floats, bound: Bound) -> PairTest:
     notes = (
         f"{lost:,} of {len(swapped):,} exchanges leave {bound.name} undefined and were set aside" if lost else "",
         permutation_note(usual.difference, defined),
-        # What the default says of its own test does not hold for this one; that it has no interval does.
+        # The note of the default test does not apply here, except that there is no interval.
         usual.note if math.isnan(usual.p) else "",
     )
     return replace(

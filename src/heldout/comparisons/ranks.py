@@ -383,7 +383,7 @@ def iman_davenport(ranks: Floats) -> RankTest:
     return RankTest(IMAN_DAVENPORT.name, statistic, df, float(fdtrc(*df, statistic)), n)
 
 
-# Up to so many data sets and rank sums the chance is found from all orders: with 3 data sets and 3 learners F at .05
+# Up to this many data sets and rank sums, p is exact, from all orders: with 3 data sets and 3 learners F at .05
 # rejects 19 % of true nulls, with 4 data sets 7 %.
 MOST_EXACT, MOST_SUMS = 12, 200_000
 

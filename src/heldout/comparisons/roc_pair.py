@@ -128,7 +128,7 @@ GRID = 101
 REPLICATES = 500
 # Rates at which the difference is printed; `rows` has all of them.
 SHOWN = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
-# So many crossings are printed.
+# The number of crossings that are printed at most.
 MOST = 10
 HAIR = 1e-9
 

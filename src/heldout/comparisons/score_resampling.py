@@ -56,7 +56,7 @@ UNPAIRED_BOOTSTRAP = register_procedure(
 )
 # Skills, and the loss that each is made of.
 SKILLS = {m.name: CATALOGUE[m.component] for m in CATALOGUE.values() if "influence" in m.intervals}
-# So many counts are drawn and judged at a time.
+# The number of counts that are drawn and judged at a time.
 NUMBERS = 1 << 20
 
 

@@ -149,7 +149,7 @@ def read_split_results(
     columns = list_columns(source)
     if columns is None:
         if splits:
-            # What is no table is refused in its words.
+            # Raises the error for what is no table.
             read_results(source)
         return None
     roles = {name: role for name, values in columns.items() if (role := column_role(name, values))}
@@ -236,7 +236,7 @@ def _text(value: Any) -> str:
 
 
 Key = tuple[str, ...]
-# Of every quantity the values of all learners, each by split.
+# For each quantity, the values of all learners by split.
 Cells = list[tuple[Quantity, list[dict[tuple[Key, str], float]]]]
 
 

@@ -234,7 +234,7 @@ def _names_rows(source: Any) -> bool:
         return True
     columns = None if isinstance(source, np.ndarray | list | tuple) else list_columns(source)
     if columns is None:
-        # What is no table is refused elsewhere, in its words.
+        # What is no table is refused by the reader of tables, which has its own message.
         return not isinstance(source, np.ndarray | list | tuple)
     if any(any(isinstance(value, str) for value in values) and not _only_counts(values) for values in columns.values()):
         return True

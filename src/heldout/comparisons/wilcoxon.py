@@ -269,7 +269,7 @@ def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> 
 AT_ONCE = 1 << 22
 
 
-# So many draws place the limits of an interval; sorting more would cost more than it tells.
+# Draws that the limits of an interval are taken from; sorting more takes longer and changes little.
 FOR_LIMITS = 4000
 
 

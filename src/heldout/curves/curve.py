@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 BandKind: TypeAlias = Literal["pointwise", "simultaneous"]
-# So many points are printed; `rows` has all of them.
+# The number of points that are printed; `rows` has all of them.
 SHOWN = 11
 
 
-# Stands for a column that was not given; it becomes one of nan, or the band's.
+# Default of a column that was not given; it is filled with nan, or from the band.
 ABSENT: Any = object()
 POINTS = ("threshold", "tp", "fp", "low", "high")
 

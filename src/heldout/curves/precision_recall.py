@@ -22,7 +22,7 @@ RECALL = Scale(TPR.name, "Recall (true positive rate)")
 PRECISION = Scale("precision", "Precision (positive predictive value)")
 # An interpolation with more points than this is coarser than one point per positive.
 MOST_POINTS = 200_000
-# Of a drawing, more than the pixels of its width are of no use.
+# A drawing needs no more points than its width has pixels.
 DRAWN_POINTS = 4000
 
 

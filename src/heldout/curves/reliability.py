@@ -57,7 +57,7 @@ def reliability(
 ) -> Curve:
     """The reliability diagram: the observed share of positives in each bin of the predicted probability.
 
-    A probability on an edge belongs to the bin below it; empty bins have no point. There are 10 bins unless said;
+    A probability on an edge belongs to the bin below it; empty bins have no point. There are 10 bins by default;
     `Probabilities` come in even bins, as many as were tallied. Each point has Wilson's interval of its bin, with the
     effective number of cases where there are weights or groups.
 

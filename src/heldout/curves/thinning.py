@@ -139,7 +139,7 @@ def _distance(x: Floats, y: Floats, start: tuple[Any, Any], end: tuple[Any, Any]
     return np.asarray(np.hypot(x - start[0] - along * across, y - start[1] - along * up))
 
 
-# Between two places that are kept, each rate moves by no more than one part in so many: a quarter of a pixel of a chart
+# Between two kept places each rate moves by at most one part in STEPS: a quarter of a pixel of a chart that is
 # a thousand pixels wide. Precision moves with the ratio of the counts, so their logarithm is stepped through as well.
 STEPS = 4000
 RATIO_STEPS = 2000

@@ -23,7 +23,7 @@ BLOCK = 1 << 15
 LIMIT = 1000
 # Indices of bins up to here are exact.
 FAR = 2.0**52
-# So many stretches are opened, each for at least this share of the rows.
+# The most stretches that are opened, and the least share of the rows that each must hold.
 STRETCHES = 8
 SHARE = 0.01
 
@@ -191,7 +191,7 @@ def _owners(low: Floats, place: Floats, rows: NDArray[np.int64], size: int) -> F
     return owners
 
 
-# Rows that no stretch takes are sorted so many at a time.
+# The number of rows outside the stretches that are sorted at a time.
 CHUNK = 1 << 20
 # A counter of a bin holds 32 bits.
 FULL = (1 << 32) - 1
@@ -284,7 +284,7 @@ class BinCounter:
                 break
             rest, copied = tuple(column[missed] for column in rest), True
         if rest:
-            # What the caller gave may change before it is looked at.
+            # Copied, because the caller may change the arrays before they are counted.
             self._aside.append(rest if copied else tuple(column.copy() for column in rest))
             self._waiting += len(rest[0])
             self._missed += len(rest[0])

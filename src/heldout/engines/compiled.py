@@ -24,7 +24,7 @@ from heldout.extras import EXTRAS
 
 # Rows of a block: what one pass leaves for the next stays in the cache.
 BLOCK = 1 << 16
-# From so many rows on compiled passes are worth loading: that takes as long as NumPy needs for some ten million.
+# From this many rows on compiled passes are worth loading, which takes as long as NumPy needs for some ten million.
 WORTH = 1 << 24
 # Bins of probabilities.
 BINS = 10

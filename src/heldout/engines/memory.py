@@ -30,7 +30,7 @@ from heldout.threads import share_out
 
 # Rows are counted in blocks that stay in the processor's cache: twice as fast as whole columns.
 BLOCK = 1 << 15
-# What a thread counts at a time, as long as each stretch has at most so many cells to count in.
+# Rows that a thread counts at a time, where there are at most FEW_CELLS cells to count in.
 STRETCH = 1 << 19
 FEW_CELLS = 1 << 14
 # Cells whose numbers fit into a byte are counted two rows at a time, if the rows are many.

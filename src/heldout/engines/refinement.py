@@ -18,17 +18,17 @@ from heldout.evidence.labels import join_keys
 from heldout.evidence.ranking import Ranking
 from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins, inside
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 FILES_AT_REST = "evaluate them when nothing writes to them, or a copy."
 
 
-# What is not looked into may leave this part of the tolerance.
+# The part of the tolerance that the bins which are not refined may use up.
 LEFT = 0.25
-# Without a tolerance areas are certain to this part of their standard error: of what chance leaves open, nothing that
-# could be seen. Nobody asks for less than the second.
+# Without a tolerance areas are certain to this part of their standard error, which is too little to see in an
+# interval; and never to less than the second number.
 OF_ERROR = 1 / 20
 LEAST_TOLERANCE = 1e-8
-# Standard errors are those of the cases in so many classes of scores, with about as many cases in each.
+# Standard errors are computed from the cases in this many classes of scores, with about equally many cases in each.
 CLASSES_OF_SCORES = 4096
 # Bins whose doubts differ by less than this factor are one part; the faintest are one part whatever they leave.
 STEP = 16.0

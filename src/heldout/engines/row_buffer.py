@@ -151,13 +151,13 @@ def _concatenated_slices(columns: Sequence[SliceColumn]) -> SliceColumn:
     return replace(columns[0], codes=np.concatenate(codes), labels=labels)
 
 
-# So many rows are counted at once: merging two large tables must not be paid for by every small batch.
+# Rows are collected and counted at once, because merging large tables after every small batch would be slow.
 ROWS_AT_ONCE = 1 << 18
-# Fewer where there is a score for each of many classes: of so many scores.
+# With a score for each of many classes fewer rows are collected: at most this many scores.
 SCORES_AT_ONCE = 1 << 24
-# So many rows are looked at to tell scores of the positive class from confidences in the predictions.
+# The number of rows by which scores of the positive class are told from confidences in the predictions.
 LOOKED_AT = 1 << 16
-# Of so many slice columns or fewer, the combinations of each two are counted as well.
+# With this many slice columns or fewer, the combinations of each two are counted as well.
 PAIRED_COLUMNS = 8
 NO_IDS = "every row was taken as a case of its own: ids are not kept from batch to batch"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")

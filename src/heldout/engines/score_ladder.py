@@ -24,15 +24,15 @@ from heldout.evidence.bin_grid import Ladder
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.threads import share_out
 
-# Rows of a block: what is found out of it on the way stays in the cache.
+# Rows of a block, few enough for the temporary arrays to stay in the cache.
 BLOCK = 1 << 17
 # A counter of a bin holds 32 bits.
 FULL = (1 << 32) - 1
-# The marks of scores, many times as many as scores are kept.
+# The size of the table of marks, which has many times as many places as scores are kept.
 TABLE_BITS = 24
-# As many distinct scores as there are.
+# No limit on the number of distinct scores.
 UNLIMITED = 1 << 62
-# So many rows are worth a table of all bins; fewer are sorted.
+# From this many rows on a table of all bins is faster; fewer rows are sorted.
 ENOUGH = 1 << 18
 
 

@@ -26,12 +26,12 @@ BLOCK = 1 << 15
 # second: docs/decisions/0006-one-packed-sort.md.
 FEW = 2_000
 MANY = 1_000_000
-# Keys are made by several threads in stretches of so many, and from so many on they are sorted by several.
+# Several threads make keys in stretches of this many, and from PARTED keys on several threads sort them.
 STRETCH = 1 << 18
 PARTED = 300_000
-# So many keys tell where the ranges of the threads end.
+# The number of keys that are sampled to divide the scores into ranges, one for each thread.
 SAMPLE = 4096
-# Columns of so many scores are worth a thread each.
+# With at least this many scores in a column, every column gets a thread.
 TOGETHER = 5_000
 
 Made = TypeVar("Made")

@@ -16,7 +16,7 @@ from heldout.arrays import Floats
 
 # The exponent of a bin that holds one score and nothing beside it; below every exponent of a bin with a width.
 POINT = -2000
-# From here on all scores that are not negative share a bin, and all negative ones another.
+# From this exponent on, all scores that are not negative share one bin, and all negative ones another.
 WIDEST = 1024
 # The unit of the smallest floats: a finer grid tells no two scores apart.
 FINEST = -1074
@@ -57,7 +57,7 @@ def index_of(scores: Floats, exponent: ArrayLike) -> Floats:
     """
     with np.errstate(over="ignore", under="ignore"):
         index = np.floor(scaled(scores, -np.asarray(exponent, dtype=np.int64)))
-    # What is so small that it became 0 is still below 0.
+    # A negative score that was rounded to 0 is still below 0.
     return np.where((index == 0) & (scores < 0), -1.0, index)
 
 

@@ -19,7 +19,7 @@ from heldout.errors import MatrixError
 from heldout.evidence.labels import check_same_kind, join_keys, join_labels, places
 from heldout.files.matrix import check_matrix, check_total, name_matrix
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 NAME_EVERY_CLASS = "name every class that occurs in truth or prediction."
 
 
@@ -347,7 +347,7 @@ def _sorted_place(labels: tuple[Label, ...], label: Label) -> int:
     try:
         index = bisect_left(labels, label)
     except TypeError:
-        # Numbers and text are in order, but not in one that they know of.
+        # Numbers and texts together are sorted by our order, which they do not have themselves.
         return labels.index(label)
     return index if index < len(labels) and labels[index] == label else labels.index(label)
 

@@ -85,8 +85,8 @@ def places(labels: Sequence[Label], among: Sequence[Label]) -> NDArray[np.int64]
     return np.fromiter((index_of.get(label, -1) for label in labels), dtype=np.int64, count=len(labels))
 
 
-# Texts of one width take the memory of the longest, each; beyond so many letters in all, and so many times as many as
-# there are, they are kept as objects.
+# In an array of texts each takes the memory of the longest. Where that is more than LETTERS letters in all, and more
+# than WASTE times as many as there are, the texts are kept as objects.
 LETTERS = 1 << 20
 WASTE = 8
 

@@ -16,7 +16,7 @@ from heldout.evidence.bin_grid import above, mirrored
 from heldout.evidence.confusion import Clusters, Confusion
 from heldout.evidence.labels import join_keys
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 COUNT_ALIKE = "count both in the same way."
 
 

@@ -23,9 +23,9 @@ __all__ = ["MOST", "POINT", "BinGroups", "ScoreBins"]
 # At most this many bins are met; with more distinct scores than that, they become wider. One is for a score of 1, which
 # lies above all the others of the grid that probabilities are on.
 MOST = (1 << 20) + 1
-# Bins are looked at so many at a time.
+# Bins that are processed at a time.
 BLOCK = 1 << 15
-# Refined bins come on top, up to this many times as many.
+# There may be up to this many times MOST refined bins in addition.
 REFINED = 4
 # Even where few bins are asked for, refined ones find this much room.
 ROOM = 1 << 17
@@ -283,7 +283,7 @@ class ScoreBins:
         >>> ScoreBins.of([0.9, 0.4, 0.4], [1, 1, 0], 2).ranking(1).scores
         array([0.9, 0.4])
         """
-        # What is found out about a ranking is kept with it, so the same one is given again.
+        # A ranking caches what was computed from it, so the same object is returned every time.
         if place not in self._rankings:
             self._rankings[place] = self._ranked(place)
         return self._rankings[place]
@@ -422,7 +422,7 @@ def _stacked_groups(first: ScoreBins, second: ScoreBins) -> BinGroups | None:
 # all positives come first, as one tie: no precision in the bin can be above the last of these. It gains least if the
 # negatives come first and every positive has a score of its own: Σ (T + i) / (T + i + F + n) for i = 1 … p.
 
-# Sums over so many entries at a time, then exactly over the blocks: an error of a block's length in units of the last
+# Entries are summed in blocks, then the blocks exactly: the error is a block's length in units of the last
 # place, whatever the length of the ranking.
 TERMS_AT_ONCE = 64
 STRETCH = 1 << 14

@@ -30,9 +30,11 @@ from heldout.files.input_stream import existing_file
 
 # Evidence in a file: small, versioned, checked, and never code.
 #
-# bytes 0 … 15 the words `heldout evidence` 16 … 19 the version of the format 20 … 27 how many bytes of content follow
-# the checksum 28 … 59 SHA-256 of everything else in the file 60 … the content: how long the header is (8 bytes), the
-# header, and the arrays, each compressed
+# Bytes 0 to 15: the words `heldout evidence`.
+# Bytes 16 to 19: the version of the format.
+# Bytes 20 to 27: how many bytes of content follow the checksum.
+# Bytes 28 to 59: SHA-256 of everything else in the file.
+# From byte 60: the content, which is the length of the header (8 bytes), the header, and the arrays, each compressed.
 #
 # All numbers are little-endian. The header is compressed JSON: the evidence as plain values, and of each array how it
 # is packed and how many bytes it takes.
@@ -151,10 +153,10 @@ def _each_fits(values: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
 # The types that are stored: whole numbers of any width, floating-point numbers, and truth values.
 KINDS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 LEVEL = 6
-# No side of an array is longer: a file that says so is not believed.
+# The longest side of an array; a file that claims more is refused.
 MOST_SIDE = 1 << 40
-# What is unpacked takes at most so many times the bytes that are stored, beside some for small things. Where it would
-# be more, it is stored in a way that shrinks less, so that a file that asks for more is not believed.
+# An array takes at most TIMES its stored bytes, plus BESIDE. Where packing would shrink it more than that, it is
+# stored in a way that shrinks less. So a file that would unpack to more is refused: we did not write it.
 TIMES = 1024
 BESIDE = 4096
 
@@ -252,7 +254,7 @@ _FRONT = struct.Struct("<16sIQ")
 _DIGEST = 32
 START = _FRONT.size + _DIGEST
 _LENGTH = struct.Struct("<Q")
-# A letter of the header becomes at most about so many bytes: an empty list is written with three and takes 64.
+# A letter of the header takes at most about this many bytes in memory: an empty list has three and takes 64.
 IN_MEMORY = 24
 MOST_SAID = 200
 AGAIN = "count it again, or copy the file again from where it was made."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 CLOSE_QUOTE = "close the quote, or put a backslash before an apostrophe inside it."
 END_OF_QUOTE = "expected the end of a quoted text"
 QUOTE_BRACE = "put a value that holds a brace in quotes."

@@ -23,7 +23,7 @@ from heldout.files.paths import NO_VALUE, FilePart, Listing, empty_note, is_addr
 if TYPE_CHECKING:
     import polars as pl
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 SAME_COLUMNS = "write the file again with all columns, or read only files that have them (a pattern)."
 
 
@@ -302,7 +302,7 @@ def pieces(part: FilePart, *, quoted: bool, size: int = PIECE) -> Iterator[bytes
     """The bytes of a text file in pieces that end with a line; with `quoted`, a line inside quotes does not end one."""
     rest = b""
     for block in _blocks(part, size):
-        # Files that end their lines as computers of the last century did have no newline at all.
+        # Files with bare carriage returns (old Macintosh) have no newline at all.
         data = rest + (block.replace(b"\r", b"\n") if b"\r" in block and b"\n" not in block else block)
         cut = _cut(data, quoted=quoted)
         if not cut and len(data) > MOST_PIECES * size:

@@ -39,7 +39,7 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     if text.null_count() == len(text):
         return text
     if len(text) > 2 * _HEAD and _is_text(text.head(_HEAD), decimal_comma=decimal_comma):
-        # What its first values rule out, the whole column cannot be.
+        # A type that the first values rule out is ruled out for the whole column.
         return text
     first = text[0]
     for spelling in _BOOLEAN_SPELLINGS:
@@ -61,7 +61,7 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
 def _is_text(head: pl.Series, *, decimal_comma: bool) -> bool:
     if head.null_count() == len(head) or typed(head, decimal_comma=decimal_comma).dtype != head.dtype:
         return False
-    # What may be thousands in the first values may be seen to be none later.
+    # A separator that could be of thousands in the first values may prove to be a decimal sign later.
     return not decimal_comma or typed(head).dtype == head.dtype
 
 

@@ -1,4 +1,7 @@
-"""Reading Parquet and Arrow tables, binary files that tell their columns and types: whole, or in batches of many."""
+"""Reading Parquet and Arrow tables, binary files that tell their columns and types: whole, or in batches of many.
+
+It is one format among others (`delimited`, `json_tables`, `arff`, `npz`), each in a file of its own.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
 # Tables of at least this many rows are read with their labels compressed.
 LONG = 1_000_000
-# Footers of many small files are read by so many threads.
+# The number of threads that read the footers of many small files.
 READERS = 8
 # How Polars says that a name is there twice.
 _TWICE = re.compile(r"column with name '(.*)' has more than one occurrence")

@@ -316,7 +316,7 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
     if column.dtype == pl.Boolean:
         spellings = set(text.drop_nulls().unique().to_list())
         return next(word for word in _BOOLEANS if spellings <= {word, _opposite(word), ""})
-    # What the first value rules out, all of them cannot be.
+    # A type that the first value rules out is ruled out for all of them.
     return "huge" if _only_digits(text.head(1)) and _only_digits(text) else "text"
 
 
@@ -383,7 +383,7 @@ def _opposite(word: str) -> str:
     return {"true": "false", "True": "False", "TRUE": "FALSE"}[word]
 
 
-# So many values of a piece of text are looked at for numbers beside it.
+# The number of values of a text column that are looked through for numbers.
 _FIRST = 1000
 
 

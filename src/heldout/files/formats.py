@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heldout.files.input_stream import Content
     from heldout.files.paths import Listing
 
-# In the order in which lists of formats name them. What nothing tells is taken for the first.
+# In the order in which lists of formats name them. A file of unknown format is read as the first.
 MODULES = ("delimited", "columnar", "json_tables", "npz", "arff")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from heldout.arguments import closest
 from heldout.errors import FileError, HeldoutError
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 READ_ACCESS = "ask its owner for read access, or change it with chmod u+r."
 WRITE_TO_THE_END = "check that whatever writes it has finished; a header and at least one row are needed."
 CHECK_GZIP = "copy or download it again, and check it with gzip -t."

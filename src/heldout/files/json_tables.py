@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 ONE_TYPE = "write all values of the column as text, or all as numbers."
 
 

@@ -139,7 +139,7 @@ def _write_line(descriptor: int, line: bytes) -> bool:
     if os.name == "posix":
         import fcntl
 
-        # Nobody else may write between a part of a line and its removal.
+        # Locked, so that no other process writes between a half-written line and its removal.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     before = os.fstat(descriptor).st_size
     try:

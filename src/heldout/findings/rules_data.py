@@ -244,7 +244,7 @@ def copy_of_the_target(seen: Validation, *, chance: float = 1e-4) -> Answer:
     size = np.bincount(problem.truth)
     size = size[size > 0].astype(np.float64)
     ways = math.lgamma(problem.n + 1) - sum(math.lgamma(number + 1) for number in size)
-    # Of all orders of the classes, so many agree with a column that has one value for each.
+    # The share of all orders of the classes in which a column with one value for each class would fit them.
     by_chance = math.exp(min(math.lgamma(len(size) + 1) - ways, 0.0))
     facts: dict[str, object] = {"cases": problem.n, "classes": len(size), "chance": by_chance}
     if by_chance >= chance:

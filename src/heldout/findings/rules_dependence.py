@@ -18,9 +18,9 @@ from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import count, number_of, share
 
 IN_GROUPS = "the intervals take groups as the cases"
-# Rows of which so many steps go one way are sorted, but for a few that were added.
+# Where this share of the steps from row to row goes one way, the rows are sorted, except for a few added ones.
 SORTED_STEPS = 0.9
-# Of more rows the first ones are looked at: that many show any likeness that matters.
+# Of more rows only the first are examined: these show any likeness that matters.
 MOST_NEIGHBOURS = 1_000_000
 
 

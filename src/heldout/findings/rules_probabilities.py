@@ -28,7 +28,7 @@ from heldout.show.numbers import number_of, percent, share
 
 RIGHT, OFF, NOT_KNOWN = QUESTIONS["probabilities"]
 HALF = 0.5
-# With so many decimals or fewer, probabilities of 0 are rounded ones.
+# With this many decimals or fewer, a probability of 0 is taken for a rounded one.
 COARSE = 2
 
 

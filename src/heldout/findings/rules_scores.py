@@ -30,7 +30,7 @@ from heldout.predictions.case_values import ASTRAY, FEWEST
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent, share
 
-# From so many significant digits on a score was not rounded: doubles have 15 to 17 of them, single precision 6 to 9.
+# From this many significant digits on, a score was not rounded: doubles have 15 to 17 of them, single precision 6 to 9.
 DIGITS = {8: 10, 4: 7}
 BLOCK = 1 << 16
 

@@ -33,7 +33,7 @@ from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of, percent, plain, share
 
-# What is to be as large as possible, from TP, FP, positives and negatives.
+# A criterion to be maximised, from TP, FP, positives and negatives.
 Aim = Callable[[Any, Any, float, float], Any]
 
 # Blocks of this many distinct scores stay in the processor's cache.
@@ -407,7 +407,7 @@ def costs_not_used(subject: Evaluation, *, excess: float = 0.1) -> Answer:
     totals = float(ranking.n_positive), float(ranking.n_negative)
     in_use = _counts_in_use(subject, ranking, used)
     cost = -float(stakes.less(*in_use, *totals))
-    # The cheapest of so many thresholds looks cheaper than it is, so its saving must hold for as many (Bonferroni).
+    # The cheapest of many thresholds looks cheaper than it is, so its saving is tested for all of them (Bonferroni).
     strict = 1 - (1 - subject.level) / max(len(ranking), 1)
     others = [(best_of(ranking, {"cost": stakes.less})["cost"].threshold, strict)]
     if subject.scores is not None and subject.scores.evidence.probabilities is not None:

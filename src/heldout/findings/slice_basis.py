@@ -1,6 +1,6 @@
 """What slices are made from: the cases with the columns that divide them, and the estimators of the whole.
 
-The search for the worst slices asks it; together the two would be too long for one file.
+The search for the worst slices asks it. It only counts and estimates; which slice is bad is decided in `slice_search`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Basis(ABC):
         """The estimate on the counts of a slice, as the whole is estimated."""
         made = self.estimator
         if type(made) is not Estimator:
-            # What is known of single folds is not known of slices of them.
+            # An estimator of folds knows values of single folds, which slices do not have.
             made = Estimator(confusion, made.level, made.seed, made.replicates, made.method, made.plan, made.one_sided)
             return made.ask(quantity)
         return replace(made, confusion=confusion).ask(quantity)

@@ -347,7 +347,7 @@ def worst_of(
 def _search_notes(basis: Basis, single: int, pairs: int, worse: int, most: int, least: int) -> tuple[str, ...]:
     said = [f"searched {number_of(single, 'slice')} of one column" + (f" and {pairs:,} of two" if pairs else "")]
     said[0] += f" with at least {least} cases; ranked by how much worse than the rest, times the number of cases"
-    # Of many that chance moves, those that it moves furthest are picked: Efron (2011), JASA 106, 1602-1614.
+    # The worst of many look worse than they are (selection bias): Efron (2011), JASA 106, 1602-1614.
     said[0] += "; intervals are not adjusted for this choice, so the worst look worse than they are"
     if pairs:
         said.append(
@@ -408,7 +408,7 @@ def _pairs(basis: Basis, quantity: Quantity, columns: tuple[Divided, Divided], l
         codes = divmod(key, len(columns[1].labels))
         above = [int(np.searchsorted(one.counted.keys, code)) for one, code in zip(parents, codes, strict=True)]
         sizes = [int(one.counted.sizes[at]) for one, at in zip(parents, above, strict=True)]
-        # A slice that is all of its parent is that parent; too little beside it says nothing of the difference.
+        # A slice that is nearly all of its parent is skipped: too few cases are left to compare it with.
         if min(size, sides.total - size, *(parent - size for parent in sizes)) < least:
             continue
         inside = sides.inside(place)

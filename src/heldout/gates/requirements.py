@@ -256,7 +256,7 @@ def forbidden(evaluation: Evaluation, forbid: Sequence[str], *, unchecked_fails:
             rules = "The 1 rule that applies has not" if seen == 1 else f"None of the {seen} rules that apply has"
             why = f"{rules} found anything of the kind."
             requirements.append(Requirement(f"no {WORDS[asked]}", "passed", fails=False, why=why))
-    # What two severities forbid is one finding.
+    # A finding that is forbidden by two severities is listed once.
     return list({one.text: one for one in requirements}.values())
 
 

@@ -26,7 +26,7 @@ EXACT = 1e-12
 CERTAIN = "areas under curves are exact"
 # Smaller numbers are written with a power of ten.
 LEAST_PLAIN = 1e-3
-# So many digits at most: beyond them floats tell nothing.
+# The most digits that are written: a float holds no more.
 MOST_DIGITS = 15
 # What the name of an interval method ends with where its limits hold for every order inside the bins.
 BINS = ", bins"
@@ -92,7 +92,7 @@ def bounds_note(evidence: ScoreEvidence) -> str:
     widths = {name: _width(pairs) for name, pairs in areas.items()}
     known = {name: width for name, width in widths.items() if not math.isnan(width)}
     if known and max(known.values()) < EXACT:
-        # What is left is the rounding of the sums.
+        # The width that is left comes from rounding in the sums.
         return f"{BINNED} {sum(len(bins) for bins in evidence.tally.bins):,} bins: {CERTAIN}"
     few = " only" if max(known.values(), default=0.0) > COARSE else ""
     message = f"{BINNED}{few} {sum(len(bins) for bins in evidence.tally.bins):,} bins"

@@ -26,7 +26,7 @@ from heldout.measures.ranking_batch import RankingSpan, add_up, inner, lost_pair
 
 # An area this near to 0 or 1 is there: sums of weights miss it by rounding.
 HAIR = 1e-12
-# So many cases of each class the usual variance is worth, beside what the cases of the class show.
+# The weight of the usual variance, in cases of each class, when it is averaged with the variance that was observed.
 KEPT_CASES = 5.0
 
 
@@ -383,7 +383,7 @@ def _swept_variance(ranking: Ranking) -> float:
     value, total, start = top / bottom, 0.0, 0
     for span in sweep(ranking):
         precision, weight = _precision(span)
-        # What is at a score and below it is what is left of the sum after the scores above.
+        # The sum at a score and below it is the total less the sum above it.
         rest = []
         for place, entries in enumerate((weight * span.fp, weight * span.tp)):
             gone = np.cumsum(entries)

@@ -386,7 +386,7 @@ def _grouped_coefficient(ranking: Ranking, groups: RankedGroups, fit: LogisticFi
     own = np.array([[sums(curve * one * other) for other in design] for one in design]).transpose(2, 0, 1)
     moves = np.linalg.solve(fit.information - MOST_SHARE * own, scores[:, :, None])[:, at, 0]
     row = np.linalg.inv(fit.information)[at]
-    # What the cases of a group have of the information about the coefficient.
+    # The share that each group has of the information about the coefficient.
     shares = np.einsum("i,gij,j->g", row, own, row) / float(row @ fit.information @ row)
     everywhere, all_x = fitted(ranking, fit, slice(None)), logits(ranking)
     pull = sum(part * column for part, column in zip(row, (np.ones(len(all_x)), all_x)[:size], strict=True))

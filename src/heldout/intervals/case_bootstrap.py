@@ -60,7 +60,7 @@ class CaseValues:
         )
 
     def value(self, bound: Bound, rows: Any = slice(None)) -> float:
-        """The value of a function on some of the rows, all unless said."""
+        """The value of a function on some of the rows, by default all."""
         given = {"truth": self.truth, "predicted": self.predicted, "score": self.score}
         lacking = [role for role in bound.measure.cells if given[role] is None]
         if lacking:

@@ -238,7 +238,7 @@ def _default_name(subject: Subject, level: float) -> str:
         return usual
     if subject.confusion.n_classes != 2 and METHODS["stratified-wilson"].applies(subject):
         return "stratified-wilson"
-    # What has no bounds, as formulas of one's own may have none, has the closed form of the delta method.
+    # A measure without bounds (a user's own formula may have none) gets the delta method in closed form.
     closed = "effective-wilson" if subject.bound.measure.bounded else "logit"
     if subject.confusion.n_classes == 1 and subject.axis != "class":
         # A table of one cell has no spread to draw; its one class has.

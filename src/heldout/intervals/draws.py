@@ -18,21 +18,21 @@ from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
 from heldout.measures.cells import TableBatch, class_cells
 
-# Draws are as many as keep one batch near this many numbers, from a ladder on which (B + 1) · 2.5 % is whole.
+# The number of draws is the largest of LADDER that keeps a batch near NUMBERS; (B + 1) · 2.5 % is whole for each.
 NUMBERS = 100_000
 LADDER = (9999, 3999, 999)
-# This many draws lie beyond each limit at the least; above this level that takes too many.
+# At least this many draws lie beyond each limit; above this level that would take too many draws.
 BEYOND = 5
 DRAWN_LEVEL = 0.9999
 # Half a case per cell of a 2 × 2 table (Jeffreys), one case in all over larger tables: half a case in every
 # cell of a 5 × 5 table would outweigh the data.
 CELL_PRIOR = 0.5
 TABLE_PRIOR = 1.0
-# From so many draws on only those near a limit are put in order.
+# From this many draws on only those near a limit are sorted.
 MANY_DRAWS, SIXTEENTH = 2000, 16
 # Larger tables than this are not drawn: their intervals come in closed form.
 MOST_CELLS = 20_000
-# Nor are so many of them, as very high levels take, that they fill memory: this is .2 GB.
+# Nor are more numbers than this drawn, which very high levels would need: they take .2 GB.
 MOST_NUMBERS = 25_000_000
 
 

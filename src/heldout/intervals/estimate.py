@@ -20,7 +20,7 @@ from heldout.show.numbers import digits_between, limits, number
 
 # The method of an estimate that has no interval.
 NO_INTERVAL = "none"
-# How a note begins that says that the value itself may be off.
+# The beginning of a note which says that the value itself may be off.
 CAUTION = "caution: "
 
 

@@ -248,7 +248,7 @@ def nothing_told(values: Floats) -> str:
     """
     if len(values) < 2:
         return "it is defined in one fold only, which says nothing of how sure it is"
-    # What rounding leaves is no spread.
+    # Differences that come from rounding are no spread.
     same = float(np.ptp(values)) <= 1e-12 * max(1.0, float(np.abs(values).max()))
     return "it is the same in every fold, which says nothing of how sure it is" if same else ""
 

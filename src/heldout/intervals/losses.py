@@ -23,7 +23,7 @@ Limits = tuple[float, float]
 ALIKE = 1e-24
 # A variance below this is that of rounding, of a mean between 0 and 1.
 FLAT = 1e-14
-# So many cases that were seen say as much of the spread of a loss as what the probabilities themselves promise.
+# The weight, in cases, of the variance that the probabilities themselves predict, where it is above the observed one.
 PROMISED = 20.0
 
 
@@ -294,7 +294,7 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
     spread = float(moments.about(moments.mean)[0, 2]) / moments.weight
     spread += pull**2 * prevalence * (1 - prevalence) - 2 * pull * (by_class - moments.mean * prevalence)
     spread += _bin_spread(share, rate, rate, pull) - _bin_spread(share, rate, rate - gap, pull)
-    # As many shares were fitted as there are bins.
+    # One degree of freedom less for each bin, because a share was fitted in each.
     freedom = max(n - int(met.sum()), n / 2)
     variance = max(spread, 0.0) / freedom + 2 * float((unbiased**2).sum()) / n**2
     critical = float(t_value(level, freedom))

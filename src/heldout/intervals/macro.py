@@ -5,6 +5,7 @@ its bias, with the effective size at which a single proportion would have the va
 Student's t in place of z because a few small classes may carry most of that variance. The variance is taken
 after adding a case, shared between right and wrong, so that a class without an error is not taken for certain.
 The result is cut to the mean of the class limits, which holds the truth whenever every class's own interval does.
+It is a formula of arrays, apart from `methods`, which declares it, as every formula of an interval is.
 """
 
 from __future__ import annotations

@@ -225,7 +225,7 @@ def _cost_values(subject: Subject) -> tuple[Any, Any]:
     if costs is None:
         message = "a cost needs a cost matrix"
         raise TypeError(message)
-    # Every entry of the matrix is a value that a case could have cost, seen or not: leaving out the dear error
+    # Every entry of the matrix is a value that a case could have cost, seen or not: leaving out the expensive error
     # that did not happen to occur is what makes the usual intervals fail.
     values, where = np.unique(costs, return_inverse=True)
     value_index = where.reshape(costs.shape)[subject.confusion.truth, subject.confusion.predicted]

@@ -130,7 +130,7 @@ def effective_clopper_pearson(subject: Subject, level: float) -> Limits:
 
 # Measures of scores: the same guard where the default's own end is too near.
 
-# With more positives than this one more at the bottom changes nothing that could be seen.
+# With more positives than this, one more at the bottom would not change the limit visibly.
 PLENTY = 10_000
 
 
@@ -232,7 +232,7 @@ def guarded_loss_limits(probabilities: Probabilities, loss: str, level: float) -
     moments, n = probabilities.losses[loss], probabilities.n
     groups = probabilities.groups
     if groups is not None:
-        # Whole groups may be wrong of which none was met: Clopper and Pearson's limit for none of so many.
+        # Some groups may be wrong throughout, though none was seen: Clopper and Pearson's limit for 0 of G groups.
         shares = groups.weight / float(groups.weight.sum())
         unseen = 1 - ((1 - level) / 2) ** float(shares @ shares)
         moved = moments.mean + PromisedLosses.of(probabilities, loss).reach(moments, unseen)

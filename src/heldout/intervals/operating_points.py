@@ -27,7 +27,7 @@ from heldout.measures.ranking import BY_RECALL, HAIR, value_range
 TINY = 1e-300
 # Critical values are at least this, so that nothing is divided by 0.
 LEAST = 1e-9
-# So many depths are tried at most; they are a small part of a standard deviation apart.
+# The most depths that are tried; neighbours are a small part of a standard deviation apart.
 MOST_DEPTHS = 2001
 
 
@@ -133,7 +133,7 @@ def hull(low: Floats, high: Floats, value: float, ends: tuple[float, float] = (0
     return max(least, ends[0]), min(most, ends[1])
 
 
-# The largest variance is kept beside what is seen: as of one positive, and of two negatives inside the range.
+# The largest possible variance is averaged with the observed one, with the weight of this many cases inside the range.
 KEPT_POSITIVES, KEPT_NEGATIVES = 1.0, 2.0
 
 
@@ -340,7 +340,7 @@ def _difference_limits(states: ThresholdStates, at: Any, critical: Floats) -> tu
 
 
 Limits = tuple[float, float]
-# The precision at the cut is seen over so many standard deviations of its place to both sides.
+# The precision at the cut is estimated over this many standard deviations of its place to both sides.
 SLOPE_REACH = 2.0
 
 

@@ -40,7 +40,7 @@ Draw = Literal["classes", "cases", "groups"]
 STREAMS: dict[Draw, int] = {"classes": 11, "cases": 12, "groups": 13}
 Drawing = Callable[[int], tuple[NDArray[Any], NDArray[Any]]]
 
-# So many counts are drawn and judged at a time.
+# The number of counts that are drawn and judged at a time.
 NUMBERS = 1 << 20
 # A binomial draw takes as long as drawing and counting this many cases.
 CASES_PER_BINOMIAL = 12

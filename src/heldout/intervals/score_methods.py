@@ -59,7 +59,7 @@ COMPONENT_FORMS: Mapping[str, ComponentForm] = {
     "wald": lambda ranking, bound, level: recalibration_limits(ranking, bound.measure.component, level),
     "wilson": lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level),
 }
-# Where the default's ends do not each keep the level by themselves, what gates take in its place.
+# The methods that gates use where an end of the default interval does not keep the level by itself.
 ONE_SIDED_AREAS: Mapping[str, tuple[str, RankingForm]] = {
     "delong-score": ("delong-newcombe", guarded_area_limits),
     "delong-logit": ("delong-newcombe", guarded_area_limits),

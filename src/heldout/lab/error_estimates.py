@@ -31,7 +31,7 @@ from heldout.resampling.run_evidence import count_every_case_once, count_pairs, 
 from heldout.resampling.workers import Jobs, Progress
 from heldout.show.numbers import number
 
-# A sample without both classes, or one that a plan cannot split, is drawn again so often before giving up.
+# How often a sample without both classes, or one that a plan cannot split, is drawn again before giving up.
 TRIES = 100
 # Fresh cases behind each of many true errors that have no formula: their noise averages out.
 FRESH = 10_000

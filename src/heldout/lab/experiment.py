@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from heldout.lab.demonstration import Demonstration, Observed
 
 P = ParamSpec("P")
-# Draws are made in so many parts at most, each with random numbers of its own: whoever makes it, a part is the same.
+# Draws are made in at most this many parts, each with its own random numbers, so any worker can make any part.
 PARTS = 64
 # The modules that declare experiments, in the order of the list.
 MODULES = ("intervals_and_tests", "error_estimates", "decisions")
-# What is about the running, and not about the experiment.
+# Parameters of how it is run, not of the experiment.
 RUNNING = ("jobs", "progress")
 
 

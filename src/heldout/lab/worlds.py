@@ -14,7 +14,7 @@ from heldout.arguments import check_share, check_whole, closest, listing
 from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 
-# Places at which a score that should be linear is looked at; an odd number of them is far out.
+# The number of places at which a score that should be linear is checked.
 PROBES = 16
 
 

@@ -269,7 +269,7 @@ def _as_numbers(column: NDArray[Any]) -> NDArray[Any]:
 
 # One column of a table as the numbers that learners take: amounts as they are, categories as codes.
 
-# Texts of which more than this share are distinct, and at least so many, name cases and not kinds of cases.
+# Where more than this share of the texts, and at least this many, are distinct, they identify cases, not categories.
 DISTINCT_SHARE = 0.9
 DISTINCT_LEAST = 10
 

@@ -21,7 +21,7 @@ ONE_VALUE = 0.01
 DEVIATIONS = 3
 # Below this a standard deviation is taken for rounding, and nothing is known of the scale.
 NO_SPREAD = 1e-10
-# No factor is smaller, and products that all are get multiplied by the inverse.
+# The smallest factor; where all products become smaller than this, they are multiplied by its inverse.
 SMALLEST = 1e-75
 
 

@@ -166,7 +166,7 @@ class Measure:
 
     @cached_property
     def formula(self) -> str:
-        """The formula in the letters of a text book, read from the code unless it was given."""
+        """The formula in the letters of a textbook, read from the code unless it was given."""
         return self.formula_text or _written(self.function)
 
     @cached_property
@@ -275,7 +275,7 @@ def _written(function: Formula) -> str:
 
 
 def write_formula(tree: ast.AST) -> str:
-    r"""What the first return statement gives, in the letters of a text book.
+    r"""What the first return statement gives, in the letters of a textbook.
 
     >>> write_formula(ast.parse("def recall(tp, fn):\n    return tp, tp + fn"))
     'TP / (TP + FN)'

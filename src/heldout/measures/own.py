@@ -97,9 +97,9 @@ def measure(
     aliases : list of str
         Other names that it is known by.
     low : float, optional
-        The least value that it can have; 0 for a share, otherwise without end unless said.
+        The least value that it can have; 0 for a share, otherwise unlimited by default.
     high : float, optional
-        The largest value that it can have; 1 for a share, otherwise without end unless said.
+        The largest value that it can have; 1 for a share, otherwise unlimited by default.
     direction : {'higher', 'lower', 'zero', 'none'}, optional
         "higher" or "lower" is better, "zero" or "none"; lower where the name ends in _loss, _error or _cost.
     undefined : str
@@ -267,9 +267,9 @@ def metric(
     function : function, optional
         Such as one of scikit-learn's metrics; it returns one number. Also used as a decorator.
     name : str, optional
-        What it is called; the name of the function unless said.
+        What it is called; by default the name of the function.
     needs : {'predicted', 'score'}, optional
-        "predicted" or "score"; told by the name of the second argument unless said.
+        "predicted" or "score"; by default told by the name of the second argument.
     direction : {'higher', 'lower', 'zero', 'none'}, optional
         "higher" or "lower" is better, "zero" or "none"; lower where the name ends in _loss, _error or _cost.
     low : float
@@ -523,7 +523,7 @@ def _try_out(formula: Callable[..., Any], name: str, cells: tuple[str, ...], par
 
 
 def _read_formula(function: Callable[..., Any], cells: tuple[str, ...]) -> str:
-    """The formula in the letters of a text book where its source can be read, otherwise its name and counts."""
+    """The formula in the letters of a textbook where its source can be read, otherwise its name and counts."""
     written = f"{getattr(function, '__name__', 'formula')}({', '.join(cells)})"
     if isinstance(function, WrittenFormula):
         return write_formula(function.source())

@@ -180,7 +180,7 @@ def divide(top: Any, bottom: Any) -> Any:
     return np.where(bottom == 0, np.nan, value)[()]
 
 
-# So little beyond an end of its range is rounding of a value at the end.
+# A value this little beyond an end of its range is at the end, but for rounding.
 CRUMB = 1e-9
 
 
@@ -273,7 +273,7 @@ def averaged(bound: Bound, average: Average, confusion: Confusion) -> float:
     return float(np.clip(mean, np.fmin.reduce(values), np.fmax.reduce(values)))
 
 
-# Values of so many drawn classes are kept for the next average of the same measure.
+# Up to this many drawn values of classes are kept for the next average of the same measure.
 KEPT_DRAWS = 50_000
 
 

@@ -14,9 +14,9 @@ from heldout.arrays import Floats
 from heldout.evidence import Ranking
 from heldout.threads import count_threads, share_out
 
-# So many numbers are worked on at a time: they stay in the cache, and a pass costs a nanosecond or two a row.
+# Numbers that are worked on at a time: they stay in the cache, and a pass takes a nanosecond or two a row.
 BLOCK = 1 << 15
-# What a thread works through before it asks for more; whole blocks.
+# The number of rows that a thread takes at a time; whole blocks.
 STRETCH = 8 * BLOCK
 
 
@@ -194,7 +194,7 @@ def precision_sums(ranked: Ranked) -> PrecisionSums:
 def _weigh_precision(span: RankingSpan) -> Any:
     """The three sums over a block."""
     np.add(span.tp, span.fp, out=span.fp)
-    # Nothing found (weights or counts of 0 at the top) is no gain in recall either.
+    # Where nothing is selected yet (weights or counts of 0 at the top), recall does not grow, so any divisor will do.
     np.maximum(span.fp, 1e-300, out=span.fp)
     precision = np.divide(span.tp, span.fp, out=span.tp)
     gained = inner(span.positives, precision)

@@ -44,7 +44,7 @@ class Given(Plan):
         if isinstance(self.splitter, tuple):
             return counted(len(self.splitter), "given split")
         printed = repr(self.splitter)
-        # An address in memory is another one in the next run.
+        # An address in memory differs from run to run.
         return type(self.splitter).__name__ if " at 0x" in printed else " ".join(printed.split())
 
     def splits(self, cases: Cases, seed: int = 0) -> Splits:

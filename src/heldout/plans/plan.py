@@ -359,7 +359,7 @@ def check_apart(plan: Plan, splits: Splits, cases: Cases) -> None:
         )
 
 
-# More splits than anybody could wait for.
+# A limit on the number of splits; more would not finish.
 MOST = 1_000_000
 
 

@@ -195,7 +195,7 @@ def _by_id(tables: Sequence[Predictions], names: Sequence[str]) -> tuple[tuple[C
     places: list[Codes] = []
     for name, own in zip(names, keys.codes, strict=True):
         row_of_key = np.full(keys.kinds, -1, dtype=np.int64)
-        # Of copies the first is kept, so that the others can be told.
+        # Of repeated ids the first row is kept, so that the others can be found.
         row_of_key[own[::-1]] = np.arange(len(own) - 1, -1, -1)
         copies = own[row_of_key[own] != np.arange(len(own))]
         if len(copies):

@@ -23,7 +23,7 @@ from heldout.predictions.device_arrays import device_tensor, holds_fractions
 from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.score_columns import class_of, sum_tolerance
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 REPLACE_INFINITIES = "replace infinities by the largest finite score, or leave those rows out."
 CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
 POINTS = "the points may mark thousands or decimals: write 1200, or 1,2 between semicolons; or part columns by commas."
@@ -170,7 +170,7 @@ def _sorted_keys(column: NDArray[Any]) -> Coded:
     return Coded(codes, 0, tuple(labels), missing=int(absent.sum()))
 
 
-# By so little arithmetic may carry a probability beyond 0 or 1.
+# Rounding may carry a probability this far beyond 0 or 1.
 NOISE = 1e-6
 
 
@@ -189,7 +189,7 @@ def refuse_confidences(column: Any = None) -> ValuesError:
     )
 
 
-# What is said of scores of which none is below one half, and where rows are counted and not kept, all that is said.
+# The note on scores of which none is below one half; where rows are counted and not kept, it is the whole note.
 NONE_BELOW_HALF = "no score is below one half: "
 TAKEN_AS_SCORES = (
     f"{NONE_BELOW_HALF}they were taken as scores of the positive class, and not as a confidence in the prediction, "
@@ -212,13 +212,13 @@ class RawScores:
         return len(self.values)
 
 
-# Confidences that were rounded to two decimals may lie so far below what they must reach.
+# Confidences that were rounded to two decimals may be this far below the least that they can be.
 ROUNDED = 0.005
-# One answer in twenty that no threshold on the scores gives is more than rounding does.
+# The share of answers that no threshold on the scores would give; rounding alone causes fewer.
 ASTRAY = 0.05
-# With fewer answers of each kind, all scores may lie so high by chance.
+# With fewer answers of each kind, all scores may be this high by chance.
 FEWEST = 3
-# So many rows tell how many answers a threshold gives.
+# About so many rows, evenly spaced, are enough to compare the answers with a threshold.
 LOOKED = 200_000
 
 

@@ -61,7 +61,7 @@ CASE_NAMES = ("id", "row")
 SUGGESTED_NAMES = {"group": ("group", "groups"), "id": (*CASE_NAMES, "row_id", "case", "case_id")}
 # Whole numbers, each in one row, under such a name count the cases.
 NUMBERING = (*CASE_NAMES, "index", "rownumber", "row_number", "unnamed: 0")
-# What is given for a role so that no column is guessed for it.
+# The value of a role for which no column is to be guessed.
 NO_COLUMN = "none"
 
 
@@ -149,7 +149,7 @@ def uses(role: str, column: Any) -> tuple[str, str]:
     return f"--{role} {column} would use it", f"{role}={column!r} would use it"
 
 
-# What makes the scores of classes usable that no case has.
+# The hint for columns of scores whose class no case has.
 UNMET = "name every class with --labels "
 
 
@@ -184,7 +184,7 @@ WORDS = (
     "station", "plot", "center", "centre", "hospital", "clinic", "ward", "school", "device", "sensor", "machine",
     "animal", "video", "document",
 )  # fmt: skip
-# What makes them the name of a key.
+# The endings by which such a word becomes the name of a key, as in patient_id.
 KEYS = ("id", "ids", "no", "nr", "num", "number", "name", "key", "code")
 _LIKE = re.compile(rf"^(?:.*_)?(?:{'|'.join(WORDS)})s?(?:_(?:{'|'.join(KEYS)}))?$|^(?:.*_)?id$")
 

@@ -146,7 +146,7 @@ SAMPLE = 20_000
 HEAD = 100
 # Rows are counted in blocks that stay in the processor's cache.
 BLOCK = 1 << 16
-# What a thread takes at a time.
+# The number of rows that a thread takes at a time.
 STRETCH = 1 << 18
 
 
@@ -524,7 +524,7 @@ def _encode_compressed(series: Any) -> Coded:
     texts = series.gather(first[occurring]).cast(pl.String)
     order = texts.arg_sort()
     kind = np.int64 if absent else np.min_scalar_type(max(len(occurring) - 1, 0))
-    # What has no text is the last number, which becomes -1.
+    # Missing text has the last code, which becomes -1.
     move = np.full(len(first), -1 if absent else 0, dtype=kind)
     move[occurring[order.to_numpy()]] = np.arange(len(occurring))
     codes = np.empty(len(series), dtype=kind)

@@ -168,7 +168,7 @@ def quantile_ends(numbers: NumberColumn, bins: int) -> NDArray[Any]:
     return np.asarray(ends)
 
 
-# Days that each period of the calendar is for: so many at most, and the months, or days, that one has.
+# For each span in days, at most, the periods that it is divided into: their unit and how many of it.
 CALENDAR = ((31, "D", 1), (183, "W", 1), (3 * 366, "M", 1), (12 * 366, "M", 3), (60 * 366, "M", 12))
 # Finer periods than this many cases for each tell little.
 CASES_IN_PERIOD = 10

@@ -24,7 +24,7 @@ from heldout.predictions.number_bins import NumberColumn, NumberCounts, NumberRo
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 SLICE_BY_REPEATED = "slice by a column whose values repeat; id= takes a column that names the cases."
 SLICE_BY_VALUES = "slice by a column that has values."
 

@@ -173,7 +173,7 @@ class Columns:
         try:
             return bool(groups(self.values(column), str(column)).missing)
         except HeldoutError:
-            # What cannot be read as keys says of no row which fold it is in.
+            # A column that cannot be read as keys gives no row its fold.
             return True
 
     def text_in(self, column: Any) -> tuple[str, Any] | None:
@@ -429,7 +429,7 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
         elif given is None and role in ("truth", "predicted"):
             if role == "predicted" and not _needs_predicted(free, asked):
                 continue
-            # Where only what was named for another role would do, that is the fault, and it is said below.
+            # If only a column that was named for another role fits, that is the fault, and the error below says so.
             among = free if any(is_usual(role, column) for column in free) else columns.names
             wanted[role] = guess(role, columns.names, columns.name, from_file=columns.from_file, free=among)
             guessed.append(role)

@@ -47,13 +47,13 @@ from heldout.predictions.positive_class import (
 from heldout.predictions.score_columns import class_of
 from heldout.predictions.slice_plans import SliceColumn
 
-# Said of the same fault by all who find it.
+# One message for a fault that several functions can find.
 DROP_MISSING = "missing='drop' (--missing drop) leaves them out and says so; better is to find out why."
 NO_CASES = "There are no cases: truth is empty."
 CHECK_COLUMNS = "check which columns were chosen."
 
 
-# What tells rows apart without being counted itself.
+# Columns that identify rows, and are not counted themselves.
 KEYS = ("group", "fold", "id")
 READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "truth": encode,

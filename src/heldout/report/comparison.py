@@ -98,7 +98,7 @@ def comparison_blocks(comparison: PairwiseComparison, *, full: bool = False, cur
     found = " ".join(finding.title for finding in comparison.review.fired)
     # That both give the same is said by the verdict.
     tests = dict.fromkeys(pair.tested.note for pair in comparison.pairs if pair.tested.note and not pair.alike)
-    # What a test says of itself and a finding says too is said once.
+    # A note of a test that a finding repeats is shown once.
     said = dict.fromkeys([*comparison.notes, *(text for text in tests if text.rstrip(".") not in found)])
     blocks += [Note(_sentence(text, comparison.names), "warning") for text in said]
     return [*blocks, *(comparison.review.full_blocks() if full else comparison.review.blocks())]
@@ -319,7 +319,7 @@ def _omnibus(test: OmnibusTest) -> str:
     return f"{start[:1].upper()}{start[1:]}: {figures}p {p}: together they {told}{note}."
 
 
-# Charts of differences hold measures that share a scale; as many differences as this in one.
+# Charts of differences hold measures that share a scale; the most differences in one chart.
 SHOWN = 40
 
 
@@ -428,7 +428,7 @@ def draw_curves(comparison: PairwiseComparison) -> Chart:
 
 
 def draw_curve_difference(comparison: PairwiseComparison, a: str | None = None, b: str | None = None) -> Chart:
-    """The difference of the true positive rates of two, the first two unless said."""
+    """The difference of the true positive rates of two, by default the first two."""
     return draw_difference(comparison.roc(a, b))
 
 

@@ -113,7 +113,7 @@ def _measures(decision: ThresholdDecision) -> Table:
     ]
     priced = () if decision.figures.costs is None else ("expected_cost", "total_cost")
     costs = [decision[name] for name in priced if decision.prevalence is None or name == "expected_cost"]
-    # What was optimised and required comes first, with the interval that knows of the choice.
+    # The optimised and required measures come first, with intervals that allow for the choice.
     shown = [decision.criterion, *decision.required, *costs, *(decision[name] for name in SHOWN)]
     distinct: dict[object, Estimate] = {}
     for e in (knowing_of_the_choice(e, decision) for e in shown):

@@ -25,7 +25,7 @@ UNDECIDED_WORDS = {
     "warn": "is let through with caution where the value itself meets the bound, and fails where it misses it.",
     "pass": "is let through.",
 }
-# What is said of one alone, and of one of several.
+# The words for one requirement alone, and for one of several.
 REQUIRED = {"passed": ("passed", "passed"), "failed": ("failed", "failed"), "undecided": ("is undecided", "undecided")}
 FORBIDDEN = {
     "passed": ("was not found", "not found"),
@@ -222,7 +222,7 @@ def draw_requirements(gate: Gate) -> Chart:
             continue
         value = one.estimate.value if one.against is None else one.against.tested.difference
         bound, (low, high) = one.written.limit, _ends(one)
-        # What must stay below its bound clears it to the left: it is turned round.
+        # An upper bound is met to its left, so the axis is mirrored: right is always good.
         turned = one.pass_limit is not None and one.pass_limit.side == "upper"
         low, high = (bound - high, bound - low) if turned else (low - bound, high - bound)
         marks.append(Mark(f"{_mark(one)}  {_short(one.text)}", bound - value if turned else value - bound, low, high))

@@ -15,7 +15,7 @@ from heldout.show.escape import visible
 from heldout.show.numbers import limits, number
 from heldout.show.text_width import shorten
 
-# So many letters have room along the axis, over all names together.
+# The number of letters that fit along the axis, all names together.
 LETTERS = 96
 
 
@@ -85,7 +85,7 @@ def interval_chart(
 
 # The height of a line of a chart of names, and what its axes take.
 LINE, AROUND = 24, 110
-# So many names are drawn.
+# The most names that are drawn.
 MOST_NAMED = 40
 NAME = 26
 

@@ -193,7 +193,7 @@ def _with_chart(result: Result, blocks: list[Block]) -> list[Block]:
 
 def _fold(blocks: Sequence[Block], findings: Sequence[Block]) -> list[Block]:
     """The page with its answers open and all other sections folded; findings as a notebook shows them."""
-    # What an overview shows need not be seen a second time.
+    # Parts that the overview shows are not repeated.
     answered = any(isinstance(block, Overview) for block in blocks)
     folded: list[Block] = []
     for block in blocks:

@@ -19,7 +19,7 @@ from heldout.show.blocks import Block, Cell, Column, Number, Overview, Range, Sp
 from heldout.show.chart import Chart
 from heldout.show.heatmap import FIGURED, Heatmap
 
-# As many classes as a drawing can hold; a cell of more is smaller than a dot of the screen.
+# The most classes that are drawn; with more, a cell would be smaller than a pixel.
 MAPPED = 200
 # The first five of these that there are; with rare positives accuracy says little, so it comes last.
 SHOWN = 5

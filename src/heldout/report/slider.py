@@ -115,7 +115,7 @@ def _closed(bound: Bound, corners: Floats, name: str, estimator: Estimator) -> L
     tables = ThresholdTables(tuple(range(len(corners))), none, none, none, tables=corners)
     subject = Subject(bound, tables, "class")
     interval = METHODS[name].find(subject, estimator.level, Draws(tables, estimator.seed))
-    # What is undefined has no limits, as in every estimate.
+    # An undefined value has no limits, as in every estimate.
     low, high = (np.where(np.isnan(subject.value), np.nan, ends) for ends in interval)
     return Limits(low, high, name)
 
@@ -270,7 +270,7 @@ def _best(ranking: Ranking, short: Ranking, worth: Worth) -> tuple[float, float]
     return best_point
 
 
-# So many positions are kept; fewer where the limits at each take longer, so that all of them take about a second.
+# The most positions that are kept; fewer where the limits at each take longer, so that all of them take about a second.
 MOST = 1000
 MOST_DRAWN = 500
 MOST_SLOW = 100

@@ -1,4 +1,7 @@
-"""The report of a validation: the learner, the plan, what it estimates, the measures over folds, and overfitting."""
+"""The report of a validation: the learner, the plan, what it estimates, the measures over folds, and overfitting.
+
+Every kind of result has one file here; results name theirs by text, so that only a notebook's cell imports it.
+"""
 
 from __future__ import annotations
 
@@ -310,7 +313,7 @@ def splits_section(validation: Validation) -> Section:
 
 
 def draw_splits(validation: Validation, measure: str | None = None) -> Chart:
-    """The values of a measure in the splits beside the estimate; accuracy unless said."""
+    """The values of a measure in the splits beside the estimate; accuracy by default."""
     e = validation.get("accuracy") if measure is None else validation[measure]
     values = validation.per_fold(e.name)
     marks = [Mark(line.name.removeprefix("fold "), float(v)) for line, v in zip(validation.folds, values, strict=True)]
@@ -324,7 +327,7 @@ def draw_splits(validation: Validation, measure: str | None = None) -> Chart:
 
 
 def draw_learners(validations: Validations | Sequence[Validation], measure: str | None = None) -> Chart:
-    """A measure of every learner with its interval; accuracy unless said."""
+    """A measure of every learner with its interval; accuracy by default."""
     estimates = [one.get("accuracy") if measure is None else one[measure] for one in validations]
     marks = [Mark(one.learner, e.value, e.low, e.high) for one, e in zip(validations, estimates, strict=True)]
     level = f"{100 * estimates[0].level:g} %"

@@ -31,7 +31,7 @@ COLUMNS = (
     ("MCC", 9, "matthews"),
 )
 AREAS = (("ROC Area", 10, "roc_auc"), ("PRC Area", 10, "average_precision"))
-# What Weka calls the ways to test that it has too.
+# Weka's names for the plans that it has too.
 TESTS = {"resubstitution": "Evaluation on training set", "holdout": "Evaluation on test split"}
 
 

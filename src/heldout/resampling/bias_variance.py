@@ -31,7 +31,7 @@ Counts = NDArray[np.int64]
 
 REPLICATES = 1000
 METHOD = "bootstrap over cases"
-# A draw that trains on one class only, or leaves nothing out, is drawn again so often.
+# How often a draw that trains on one class only, or leaves nothing out, is repeated.
 TRIES = 100
 WORDS = {
     "error_rate": "mean error of a model",

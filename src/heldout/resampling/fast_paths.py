@@ -160,7 +160,7 @@ PROBABILITY_TOLERANCE = 8e-10
 MODEL_BLOCK = 1_000_000
 # Numbers in one block of rows x features, which should stay in a processor's cache.
 ROW_BLOCK = 100_000
-# With at least so many rows to a split, splits are taken one by one: nothing need be repeated for each row.
+# With at least this many rows in a split, splits are processed one by one: nothing need be repeated for each row.
 ROWS_PER_SPLIT = 32
 
 
@@ -467,7 +467,7 @@ def predict_by_neighbours(estimator: Any, request: PredictionRequest) -> FastPre
             predicted[part] = votes.argmax(axis=1)
             tested = part < request.n_test
             with np.errstate(invalid="ignore"):
-                # Nothing over nothing where a list is too short; it is searched again.
+                # 0/0 where the list of neighbours is too short; such a row is searched again.
                 scores[part[tested]] = votes[tested] / votes[tested].sum(axis=1, keepdims=True)
             unsure[part] = doubtful
             short[start : start + step] = lacking

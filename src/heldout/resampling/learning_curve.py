@@ -34,7 +34,7 @@ Sizes: TypeAlias = str | Sequence[float]
 SPACINGS = ("geometric", "arithmetic")
 # A curve that begins below this shows little but chance; it begins lower only where it must.
 SMALLEST = 10
-# So often whole groups are drawn anew before it is said that they cannot be divided.
+# How often whole groups are drawn again before the error that they cannot be divided.
 TRIES = 100
 
 
@@ -232,7 +232,7 @@ def _resolve_size(size: Any, most: int) -> int:
 # More than this many times the rows there are is more than most people can collect.
 WITHIN_REACH = 3
 POINT = 0.01
-# Beyond this a number of rows is no plan.
+# A larger number of rows is not reported: nobody could plan for it.
 MOST_SAID = 1_000_000
 
 

@@ -268,7 +268,7 @@ def _fit_slopes(sizes: Floats, curves: Floats, weight: Floats) -> Floats:
 
 def _classify_shape(slope: Figure) -> Shape:
     if math.isnan(slope.low):
-        # One draw: its sign is all there is.
+        # With one draw there is no interval, so the sign of the slope decides.
         return "falling" if slope.value < -1e-12 else "rising" if slope.value > 1e-12 else "flat"
     return "falling" if slope.high < 0 else "rising" if slope.low > 0 else "flat"
 

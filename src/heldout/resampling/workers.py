@@ -203,7 +203,7 @@ def _end_with(parent: int) -> None:
 
 Progress = Callable[[int, int], object] | Literal[False] | None
 
-# Nobody needs a bar for less.
+# Seconds before a progress bar is shown.
 PATIENCE = 1.0
 
 

@@ -155,7 +155,7 @@ class Evaluation(Reviewed):
         return vars(self)[name]
 
     def __getstate__(self) -> object:
-        # What is stored is the numbers, not the way to them.
+        # The estimates are stored, not what is needed to compute them.
         _ = self.estimates
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_later"} if isinstance(state, dict) else state
@@ -246,7 +246,7 @@ class Evaluation(Reviewed):
 
         Unless said it is the error rate, and with rare positives their recall.
 
-        `columns` are some of those that divide the cases, all unless said. Intervals are those of the whole on the
+        `columns` are some of those that divide the cases, by default all. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
         """
         held = choose_columns(self.slice_columns, columns)
@@ -460,7 +460,7 @@ class Evaluation(Reviewed):
         return str(bound_late(self._weka_by)(self))
 
     def ranking(self, class_: Label | None = None) -> Ranking:
-        """The cases ranked by their score for a class, the positive one unless said."""
+        """The cases ranked by their score for a class, by default the positive one."""
         label = self.positive if class_ is None else class_
         if self.scores is None:
             raise OptionError("There is no ranking: no scores were given.", hint="pass score= (--score COLUMN).")
@@ -526,7 +526,7 @@ class Evaluation(Reviewed):
         return self._like(table)
 
     def value(self, name: str | Quantity) -> float:
-        """The value alone, without an interval, which may be dear; nan where it is undefined."""
+        """The value alone, without an interval, which may take long to compute; nan where it is undefined."""
         quantity = self._read(name).resolve(self.positive)
         if quantity.is_of_cases:
             return self._case_estimator.value(quantity)

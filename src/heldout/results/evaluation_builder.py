@@ -57,7 +57,7 @@ def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Lab
     'no'
     """
     if asked is None:
-        # Of one class that is met, its usual opposite is not among the labels, and none of them is positive.
+        # Where only one class occurs, its usual opposite is not among the labels, so there is no positive class.
         return choose_positive(None, labels) if counted.positive is None or len(labels) < 2 else counted.positive
     found = choose_positive(asked, labels)
     one_column = counted.scores is not None and not counted.scores.per_class
@@ -105,7 +105,7 @@ def _strangers(counted: Counted) -> list[str]:
 # and beyond this many all but the first three.
 DRAWN_CLASSES = 100
 LISTED_CLASSES = 1000
-# Beyond this many classes only so many of the largest are listed: a report of a million would fill gigabytes.
+# With more classes than EVERY_CLASS only the LARGEST are listed: a report of a million would fill gigabytes.
 EVERY_CLASS = 10_000
 LARGEST = 1000
 FIRST = ("precision", "recall", "f_score")

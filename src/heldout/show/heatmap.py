@@ -13,7 +13,7 @@ from heldout.show.text_width import shorten
 
 SHADES = 20
 """Steps between no shade and the full one; classes, because a strict policy forbids styles in attributes."""
-# Up to so many classes a matrix is easier to read as a table of counts.
+# Up to this many classes a matrix is easier to read as a table of counts.
 FIGURED = 6
 # Letters of a label beside the drawing, and the width of one in units of the drawing.
 LETTERS, LETTER = 16, 5.6

@@ -165,9 +165,9 @@ def _free(name: str, taken: set[str]) -> str:
 
 FOLDER = Path(__file__).parent / "page"
 """Where templates, stylesheets and scripts lie."""
-# What stands between the parts of a title.
+# The separator between the parts of a title.
 BETWEEN = " · "
-# Kept by whoever makes the script smaller, as the exclamation mark asks.
+# The exclamation mark asks minifiers to keep this comment.
 LICENCE = "/*! Part of heldout. SPDX-License-Identifier: Apache-2.0 */"
 # In this order, each may use what the ones before it define.
 _SCRIPTS = ("numbers.js", "formulas.js", "explorer.js", "heatmap.js", "reading.js")

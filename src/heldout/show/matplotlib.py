@@ -75,7 +75,7 @@ def _split(ax: Axes) -> Axes:
     whole = ax.get_subplotspec()
     figure = ax.figure
     if whole is not None:
-        # Layouts know of parts of a grid, and make room for what is written around each.
+        # Parts of a grid, because layouts then make room for the text around each.
         parts = whole.subgridspec(2, 1, height_ratios=(1, _LOWER), hspace=0.06)
         ax.set_subplotspec(parts[0])
         return figure.add_subplot(parts[1])

@@ -14,7 +14,7 @@ from heldout.arrays import Floats
 from heldout.intervals.proportion import clopper_pearson, wilson
 from heldout.intervals.quantiles import t_value, z_value
 
-# So many equally likely values stand for a distribution: of the number of positives, or of a pilot's posterior.
+# A distribution is represented by this many equally likely values: the number of positives, and a pilot's posterior.
 NODES = 15
 PRIOR_NODES = 41
 
@@ -383,7 +383,7 @@ def mcnemar_power(n: int, discordance: float, gap: float, level: float = 0.95) -
     most = _critical_splits(number, level)
     to_a = min(max((discordance + gap) / (2 * discordance), 0.0), 1.0)
     at_most = np.maximum(most, 0.0)
-    # At most so many on one side, or at most so many on the other: P(X ≤ x) = I_{1−p}(n − x, x + 1).
+    # At most x on one side, or at most x on the other: P(X ≤ x) = I_{1−p}(n − x, x + 1).
     either = sum(betainc(np.maximum(number - at_most, 0.5), at_most + 1, share) for share in (to_a, 1 - to_a))
     return float((binomial(number, n, discordance) * np.where(most >= 0, either, 0.0)).sum())
 

@@ -30,7 +30,7 @@ from heldout.studies.sampling import (
 from heldout.thresholds.requirement import Written
 
 Goal = Literal["width", "power", "assurance"]
-# More cases than this is no plan.
+# The most cases that a plan may have.
 MOST = 1_000_000_000
 # Steps by which the exact power is followed down from above, where it moves in waves.
 MOST_STEPS = 300

@@ -1,4 +1,7 @@
-"""Choosing a class from probabilities under a cost matrix, and what that saves against the likeliest class."""
+"""Choosing a class from probabilities under a cost matrix, and what that saves against the likeliest class.
+
+No threshold is involved: it is the answer for several classes, beside `selection`, the answer for two.
+"""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ HOW = "write for example 'recall >= 0.9', or 'recall >= 0.9, specificity >= 0.5'
 SAME = 1e-12
 BASELINE = "baseline"
 SPELLED = {"≥": ">=", "≤": "<=", "⩾": ">=", "⩽": "<=", "≧": ">=", "≦": "<="}
-# What is written for a sign by those who think of another language.
+# Signs as people write them from habit in other languages.
 MEANT = {"=>": ">=", "=<": "<=", ">==": ">=", "<==": "<=", ">>": ">", "<<": "<", "=": ">=", "==": ">=", "~": ">="}
 WORDS = {"at least": ">=", "at most": "<=", "above": ">", "below": "<", "over": ">", "under": "<", "more than": ">",
          "less than": "<", "ge": ">=", "le": "<=", "gt": ">", "lt": "<"}  # fmt: skip
 SIGNS = re.compile(r"[<>=!~≥≤⩾⩽≧≦]+(?:\s+=+)?")
-# What was matched once is not tried in parts (a plus behind *, + or ?): time grows with the length of the text alone.
+# Possessive quantifiers (a plus behind *, + or ?) do not backtrack, so the time is linear in the length of the text.
 _SIZE = r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
 PART = re.compile(
     r"(?P<name>(?:\s*+\S)+?)\s*+(?P<sign>>=|<=|[≥≤⩾⩽≧≦<>])\s*+"

@@ -61,7 +61,7 @@ def choose(ranking: Ranking, by: str | None = None, **options: Any) -> Threshold
 
     `by` is "cost" (least expected cost under `costs`), "iso" (the same, as a line in the ROC plane), "youden",
     "closest" (to the corner of perfect ROC) or any measure of the counts. `require` holds requirements that come first,
-    such as "recall >= 0.9"; among the thresholds that meet them the best by `then` is taken, precision unless said.
+    such as "recall >= 0.9"; among the thresholds that meet them the best by `then` is taken, precision by default.
     `prevalence` is the share of positives where the threshold will be used, if it differs from these cases'. Of equally
     good thresholds the one with the larger Youden index is taken, of those the highest. `current` is the threshold in
     use now; `level`, `seed` and `replicates` are those of the intervals.

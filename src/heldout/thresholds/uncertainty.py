@@ -153,7 +153,7 @@ def pool_folds(
 
 Draw = Callable[[np.random.Generator, int], Floats]
 
-# With more distinct scores than this, replicates choose among so many thresholds, with equally many cases between
+# With more distinct scores than this, replicates choose among this many thresholds, with equally many cases between
 # them. A chosen threshold varies by far more than 1/2000 of the cases, so its interval is not coarser for it; the
 # optimism, by then far below the standard error, comes out up to a third too small.
 MOST_THRESHOLDS = 2000

@@ -73,9 +73,9 @@ def is_loopback(host: str) -> bool:
         return host.casefold() == "localhost"
 
 
-# What pages are drawn with: nothing of anybody's, and the page of a refusal needs it.
+# Style and scripts, which hold no user's data; also the page of a refusal needs them.
 FOR_ALL = ("/static/", "/favicon.ico")
-# A browser keeps the cookie for so many seconds; the server forgets it when it ends.
+# Seconds for which a browser keeps the cookie; the server forgets it when it ends.
 COOKIE_LASTS = 30 * 24 * 3600
 STRANGER = (
     "This server answers only the browser that opened it first.",

@@ -73,7 +73,7 @@ class Job:
         return CANCELLED if self.ended else self.room(size)
 
 
-# What a person is told where the fault is ours; what happened is for the terminal.
+# The message for faults of the server; the details go to the terminal.
 
 FAULT = (
     "heldout failed here, and should not have.",
@@ -275,7 +275,7 @@ class Workers:
                 del self._running[job]
                 job.end("failed", FAULT)
                 job.finished.set()
-            # What a large job leaves behind would count against whoever comes next.
+            # Memory that a large job leaves behind would count against the next job.
             if not whole or worker.grown > self.limits.grown:
                 worker = await self._replaced(worker)
 

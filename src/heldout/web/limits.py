@@ -27,9 +27,9 @@ UNPACKED_TIMES = 5
 KEPT_TIMES = 10
 # The bytes of memory that a worker holds before its first job.
 BEGINS_WITH = 300 * MEGABYTE
-# The share of the memory that all workers may hold together before the largest job is ended: it grows until it has.
+# The share of the memory at which the largest job is ended; below 1, because it grows until it is gone.
 IN_TIME = 0.85
-# Reports do not get smaller with the files that are taken.
+# The least that is kept: reports of small files are not small.
 LEAST_KEPT = 100 * MEGABYTE
 
 

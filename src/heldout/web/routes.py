@@ -207,7 +207,7 @@ async def judge(request: Request) -> Response:
         body = await _body(request, uploads.limits.stalled)
         if upload.seen is None:
             raise OptionError("The file has not been read yet.", hint="wait until it has.")
-        # Whatever a form holds, others must not wait while it is read.
+        # In a thread, because a large form must not make others wait.
         choices = await asyncio.to_thread(_choices, body, upload.names)
         uploads.judge(upload, choices)
     except HeldoutError as error:

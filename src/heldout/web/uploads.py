@@ -175,7 +175,7 @@ class Uploads:
         self.limits = limits
         self.workers = workers
         self._held: dict[str, Upload] = {}
-        # What was removed takes room until its folder is gone.
+        # A removed file takes room until its folder is gone.
         self._stored: set[Upload] = set()
 
     def __len__(self) -> int:
@@ -202,7 +202,7 @@ class Uploads:
         key = secrets.token_urlsafe(24)
         folder = self.folder / secrets.token_hex(16)
         folder.mkdir(mode=0o700)
-        # Nothing of the client's name but a known ending: the folder and the name are ours.
+        # Of the client's name only a known ending is used: the folder and the name are ours.
         path = folder / f"predictions-{secrets.token_hex(8)}{safe_ending(name)}"
         upload = Upload(key, shown_name(name), path, beside if beside in self._held else None)
         self._held[key] = upload

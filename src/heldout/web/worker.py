@@ -1,4 +1,7 @@
-"""A process that computes: it reads tasks from standard input, looks into files, makes reports, and answers in JSON."""
+"""A process that computes: it reads tasks from standard input, looks into files, makes reports, and answers in JSON.
+
+It is the program of a process of its own, so that a file that exhausts the memory does not end the server.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def main() -> None:
     os.dup2(2, 1)
     tasks: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
-    # What fails here fails again, and is said, where a person asks for it.
+    # An error here is ignored: the same error is raised and reported when a task needs it.
     with suppress(Exception):
         _warm_up()
     limit_memory(float(os.environ.get(MEMORY, "inf")))

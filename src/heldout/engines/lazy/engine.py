@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
 
-# At most so many distinct values of a column are brought here; of more numbers, bins.
+# The most distinct values of a column that are fetched; of more numbers, bins are fetched.
 MOST_VALUES = 1 << 20
-# A column with at most so many distinct values is grouped by as it is.
+# A column with at most this many distinct values is grouped by as it is.
 FEW_VALUES = 256
 
 

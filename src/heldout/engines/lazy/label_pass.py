@@ -61,7 +61,7 @@ def is_nan(column: nw.Expr) -> nw.Expr:
     return told & (column != np.inf) & (column != -np.inf)
 
 
-# What tells the combinations apart; the id of a case would make every row one.
+# The columns that are grouped by; not the id, by which every row would be a group of its own.
 KEYS = ("truth", "predicted", "fold", "group")
 # How Decimal writes a whole number.
 WRITTEN = re.compile(r"-?\d+\.0+")

@@ -244,7 +244,7 @@ def on_grid(score: nw.Expr, exponent: int) -> nw.Expr:
     # Adding 0 makes one edge of -0.0 and 0.0.
     edge = _times(_times(scaled, -exponent).floor(), exponent) + 0.0
     if exponent > 0:
-        # What is so small that it became 0 is still below 0.
+        # A negative score that was rounded to 0 is still below 0.
         edge = nw.when(edge > score).then(nw.lit(-(2.0**exponent))).otherwise(edge)
     if whole:
         # An edge below the lowest float is that float.

@@ -273,9 +273,9 @@ class _RefiningPass:
         return replace(self._tally, bins=tuple(bins if again is None else again.put(bins) for again, bins in recounted))
 
 
-# So many rows are looked at to guess which classes there are.
+# The number of rows by which the classes are guessed.
 FIRST = 1 << 16
-# So many times the scores that can be kept are looked at to see whether they are more than that.
+# The first rows show whether distinct scores are too many to keep: this many times the number that can be kept.
 FIRST_ROWS = 1.5
 
 

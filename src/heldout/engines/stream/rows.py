@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# So many texts are compared one by one.
+# Up to this many texts are compared one by one.
 FEW = 8
 
 

@@ -23,7 +23,7 @@ LOWEST = 38
 DEEPEST = 20
 # Counters of all columns and classes together, of eight bytes each.
 MOST_COUNTERS = 1 << 24
-# So many bins are few enough, and by so many standard errors the area may be uncertain.
+# Bins are joined while there are more than this, and while the area stays certain to this part of its standard error.
 ENOUGH, CERTAIN = 1 << 17, 1 / 20
 # The fraction bits of a float of 64 bits, and what is added to its exponent.
 FRACTION, BIAS = 52, 1023
