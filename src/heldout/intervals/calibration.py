@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,8 +111,12 @@ def _invert(gaps: Floats, shares: Floats, root: Floats, standard: Floats, statis
     # No gap at all gives no direction: then all bins are moved, each by its own noise.
     ray = gaps if seen > NO_GAP else np.sqrt((root**2).sum(axis=1, keepdims=True))
 
+    @cache
+    def errors(stretch: float) -> Floats:
+        return statistic(np.add(stretch * ray, draws, out=moved), shares)
+
     def quantile(stretch: float, share: float) -> float:
-        drawn = statistic(np.add(stretch * ray, draws, out=moved), shares)
+        drawn = errors(stretch)
         index = min(max(round((len(drawn) + 1) * share), 1), len(drawn)) - 1
         return float(np.partition(drawn, index)[index])
 

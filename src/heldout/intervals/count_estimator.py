@@ -250,7 +250,10 @@ def _default_name(subject: Subject, level: float) -> str:
 
 def _plenty(confusion: Confusion) -> bool:
     """Whether every class has so many cases of each of the four outcomes that the closed form needs no draws."""
-    plenty: bool = confusion.memo.setdefault("plenty", bool(confusion.corners.min() >= PLENTY))
+    memo = confusion.memo
+    if "plenty" not in memo:
+        memo["plenty"] = bool(confusion.corners.min() >= PLENTY)
+    plenty: bool = memo["plenty"]
     return plenty
 
 

@@ -149,7 +149,7 @@ def order_limits(values: Floats, level: float) -> tuple[Any, Any]:
     `np.quantile`'s default would draw the limits inwards: Hyndman & Fan (1996), type 6 against type 7.
     """
     tail = (1 - level) / 2
-    if np.isnan(values).any():
+    if np.isnan(values.min(initial=np.inf)):
         return share_limits(values, tail, 1 - tail)
     size = values.shape[-1]
     low, high = int(_place(tail, size, up=False)), int(_place(1 - tail, size, up=True))
