@@ -488,8 +488,8 @@ def _within(subject: Subject, low: Any, high: Any) -> Limits:
     floor, ceiling = subject.bound.measure.range
     if subject.axis != "class":
         low, high = float(low), float(high)
-        # An unknown limit is the end of the range.
-        low, high = low if low >= floor else floor, high if high <= ceiling else ceiling
+        # Of two numbers max and min take the first where the second is nan: an unknown limit is the end of the range.
+        low, high = max(floor, low), min(ceiling, high)
         return hold(float(subject.value), min(low, ceiling), max(high, floor))
     # fmax and fmin pass over nan: unknown limits become the ends of the range, an undefined estimate is ignored.
     low, high = np.fmax(low, floor), np.fmin(high, ceiling)
@@ -507,4 +507,4 @@ def hold(value: float, low: float, high: float) -> tuple[float, float]:
     """
     if math.isnan(value):
         return low, high
-    return low if low <= value else value, high if high >= value else value
+    return min(value, low), max(value, high)
