@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import require
 from heldout.engines.score_evidence import CountedScores, ScoreEvidence
 from heldout.evidence import Label, Ranking
 from heldout.intervals.estimate import CAUTION
@@ -74,14 +75,23 @@ def allowing(
 
 def middle_note(bound: Bound, ranking: Ranking) -> str:
     """What measures that no bounds are known of rest on: the middle of bins, and how wide these are."""
-    tops = ranking.tops
-    if bound.measure.kind != "calibration" or tops is None or ranking.joined is None or not ranking.joined.any():
+    if bound.measure.kind != "calibration" or ranking.joined is None or not ranking.joined.any():
         return ""
-    ends = np.where(np.isfinite(tops), tops, ranking.scores)
-    wide = float((ends - ranking.scores)[ranking.joined].max())
-    reach = float(ends.max() - ranking.scores.min())
+    if "widest bin" not in ranking.memo:
+        ranking.memo["widest bin"] = _widest_bin(ranking)
+    wide, reach = ranking.memo["widest bin"]
     message = f"scores were taken at the middle of bins up to {wide:.2g} wide"
     return f"{CAUTION}{message}" if wide > COARSE * reach else message
+
+
+def _widest_bin(ranking: Ranking) -> tuple[float, float]:
+    """How wide the widest bin is that may hold several scores, and how far all scores reach."""
+    tops, joined = require(ranking.tops, "there are no bins"), require(ranking.joined, "there are no bins")
+    # The highest bin may have no end.
+    first = float(tops[0] if np.isfinite(tops[0]) else ranking.scores[0])
+    widths = np.subtract(tops, ranking.scores)
+    widths[0] = first - ranking.scores[0]
+    return float(widths.max(where=joined, initial=-np.inf)), first - float(ranking.scores[-1])
 
 
 def bounds_note(evidence: ScoreEvidence) -> str:
