@@ -674,15 +674,15 @@ class _RestColumn:
         numbers = [int(bins.counts[:, side].sum()) for side in (0, 1)]
         held = bins.counts if bins.weights is None else bins.weights
         squares = bins.counts if bins.squares is None else bins.squares
-        rest, own = (held[:, side].astype(np.float64) for side in (0, 1))
-        totals = [float(side.sum()) for side in (rest, own)]
+        both, sums = np.asarray(held, dtype=np.float64), [np.cumsum(held[:, side]) for side in (0, 1)]
+        (rest, own), totals = both.T, [float(side[-1]) if len(side) else 0.0 for side in sums]
         squared = float(squares[:, 1].sum())
         if not all(totals):
             return cls(totals[1], numbers[1], squared, math.nan, 0.0, 0.0)
         # From the lowest bin up; those in a bin are half below and half above.
-        below_rest, below = (np.cumsum(held[:, at]) - side / 2 for at, side in enumerate((rest, own)))
+        below_rest, below = sums[0] - rest / 2, sums[1] - own / 2
         above = (totals[1] - below) / totals[1]
-        area = float(inner(above, rest)) / totals[0]
+        area = float((above @ both)[0]) / totals[0]
         variance = 0.0
         moves = (above - area) / totals[0], (below_rest / totals[0] - area) / totals[1]
         for side, move, number, counted in zip((rest, own), moves, numbers, squares.T, strict=True):
