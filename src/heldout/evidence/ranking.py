@@ -267,10 +267,12 @@ def divide_up(columns: Sequence[NDArray[Any]], size: int) -> list[tuple[slice, l
     [(slice(0, 2, None), [0, 0]), (slice(2, 3, None), [1, 3])]
     """
     length = len(columns[0])
+    if length <= size:
+        return [(slice(0, length), [0] * len(columns))]
     parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
     inside = share_out(lambda part: [int(column[part].sum(dtype=np.int64)) for column in columns], parts)
     before = np.cumsum([[0] * len(columns), *inside[:-1]], axis=0).tolist()
-    return list(zip(parts, before[: len(parts)], strict=True))
+    return list(zip(parts, before, strict=True))
 
 
 def smallest(positives: NDArray[Any], negatives: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -26,6 +26,7 @@ from heldout.intervals.group_leverage import GroupSpread, class_shares, even_pul
 from heldout.intervals.quantiles import t_value
 from heldout.measures.certified import allowance
 from heldout.measures.ranking_batch import inner
+from heldout.threads import share_out
 
 # The area under the ROC curve for three or more classes, one against the rest or Hand and Till's, with intervals.
 #
@@ -369,6 +370,8 @@ def _check_average(average: str) -> None:
 
 
 AT_MOST = f"{JOINT}, at most"
+# So many columns a thread takes at a time.
+COLUMNS = 32
 AVERAGES: tuple[AreaAverage, ...] = ("macro", "weighted", "hand_till")
 TOO_MANY = f"with more than {MOST_PAIRWISE} classes, scores are counted for each class against the rest, not for pairs"
 
@@ -611,7 +614,7 @@ def _between(bins: ScoreBins, first: int, second: int) -> Ranking:
 
 def _areas_against_rest(bins: tuple[ScoreBins, ...], level: float) -> list[MulticlassArea]:
     """The same areas where the bins of each column tell its own class (1) from all the others (0)."""
-    columns = [_RestColumn.of(held) for held in bins]
+    columns = _rest_columns(bins)
     totals, cases, squares = (
         np.array([getattr(column, name) for column in columns]) for name in ("total", "cases", "squared")
     )
@@ -671,12 +674,14 @@ class _RestColumn:
 
     @classmethod
     def _sum(cls, bins: ScoreBins) -> _RestColumn:
-        numbers = [int(bins.counts[:, side].sum()) for side in (0, 1)]
         held = bins.counts if bins.weights is None else bins.weights
-        squares = bins.counts if bins.squares is None else bins.squares
-        both, sums = np.asarray(held, dtype=np.float64), [np.cumsum(held[:, side]) for side in (0, 1)]
-        (rest, own), totals = both.T, [float(side[-1]) if len(side) else 0.0 for side in sums]
-        squared = float(squares[:, 1].sum())
+        both, sums = np.asarray(held, dtype=np.float64), np.cumsum(np.ascontiguousarray(held.T), axis=1)
+        totals = [float(side[-1]) if len(side) else 0.0 for side in sums]
+        numbers = [round(total) for total in totals] if bins.weights is None else bins.counts.sum(axis=0).tolist()
+        rest, own = heavy = np.ascontiguousarray(both.T)
+        if bins.squares is not None:
+            heavy = np.ascontiguousarray(bins.squares.T)
+        squared = totals[1] if bins.squares is None else float(bins.squares[:, 1].sum())
         if not all(totals):
             return cls(totals[1], numbers[1], squared, math.nan, 0.0, 0.0)
         # From the lowest bin up; those in a bin are half below and half above.
@@ -685,14 +690,20 @@ class _RestColumn:
         area = float((above @ both)[0]) / totals[0]
         variance = 0.0
         moves = (above - area) / totals[0], (below_rest / totals[0] - area) / totals[1]
-        for side, move, number, counted in zip((rest, own), moves, numbers, squares.T, strict=True):
+        for side, move, number, squares in zip((rest, own), moves, numbers, heavy, strict=True):
             total = float(inner(side, move))
             mean = total / max(number, 1)
-            away = float(inner(counted.astype(np.float64), move * move)) - total * mean
+            away = float(inner(squares, move * move)) - total * mean
             variance += max(away, 0.0) * number / max(number - 1, 1) + number * mean * mean
         # Shares first: the product of two large sums of weights may be no float.
-        pairs = (own / totals[1] * (rest / totals[0]))[bins.joined]
-        return cls(totals[1], numbers[1], squared, area, math.sqrt(variance), float(pairs.sum()) / 2)
+        pairs = own / totals[1] * (rest / totals[0])
+        return cls(totals[1], numbers[1], squared, area, math.sqrt(variance), float(inner(pairs, bins.joined)) / 2)
+
+
+def _rest_columns(bins: tuple[ScoreBins, ...]) -> list[_RestColumn]:
+    """What every column tells of its class against the rest; some columns are worth a thread."""
+    parts = [bins[start : start + COLUMNS] for start in range(0, len(bins), COLUMNS)]
+    return [column for made in share_out(lambda part: [*map(_RestColumn.of, part)], parts) for column in made]
 
 
 def _add_shares(
@@ -712,11 +723,12 @@ def _add_shares(
 
 
 def _slack_against_rest(bins: tuple[ScoreBins, ...]) -> dict[str, float]:
-    columns = [_RestColumn.of(held) for held in bins]
+    columns = _rest_columns(bins)
     pairs = zip(bins, columns, strict=True)
     hair = max((allowance(held.ranking(1)) for held, column in pairs if column.open), default=0.0)
     if not hair:
         return {}
     totals, open_ = (np.array([getattr(column, name) for column in columns]) for name in ("total", "open"))
-    plans = {average: comparison_weights(average, totals).sum(axis=1) for average in AVERAGES if average != "hand_till"}
-    return {average: float(plan @ open_) + hair for average, plan in plans.items()}
+    # All classes that have cases count alike in the mean.
+    parts = {"macro": (totals > 0).astype(np.float64), "weighted": totals}
+    return {average: float(part @ open_) / float(part.sum()) + hair for average, part in parts.items()}
