@@ -215,7 +215,8 @@ def _kind_values(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
 def _kind_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     memo, key = confusion.memo, ("kind gradient", bound.name)
     if key not in memo:
-        memo[key] = np.nan_to_num(bound.class_gradient(_kinds(confusion)[0]))
+        found = bound.class_gradient(_kinds(confusion)[0])
+        memo[key] = found if np.isfinite(found).all() else np.nan_to_num(found)
     gradient: NDArray[np.float64] = memo[key]
     return gradient
 
