@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.proportion import wilson
-from heldout.intervals.quantiles import z_value
+from heldout.intervals.quantiles import bracketed_root, single_root, z_value
 from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
 
 Z = z_value(0.95)
@@ -247,3 +247,15 @@ def test_cost_without_cases_without_choice_and_without_counts() -> None:
     assert mean_cost_limits([0.1, 0.3], [9, 0])[0] == 0.1
     with pytest.raises(ValuesError, match="one count for each cost"):
         mean_cost_limits([0, 1], [3])
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.2, 5.0), st.floats(-0.5, 0.5))
+def test_both_searches_find_the_root_that_scipy_finds(root: float, steep: float, bent: float) -> None:
+    def function(x: float) -> float:
+        return steep * (x - root) + bent * steep * (x - root) ** 3
+
+    expected = brentq(function, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
+    assert single_root(function, 0.0, 1.0) == pytest.approx(expected, rel=1e-12)
+    assert single_root(lambda x: -function(x), 0.0, 1.0) == pytest.approx(expected, rel=1e-12)
+    many = bracketed_root(lambda x: np.asarray(function(x)), np.zeros(2), np.ones(2))
+    assert many == pytest.approx(expected, rel=1e-12)

@@ -152,6 +152,11 @@ class Confusion:
         return self._totals(self.truth[right], self.counts[right])
 
     @cached_property
+    def right(self) -> float:
+        """Cases that were predicted right."""
+        return float(self.hits.sum())
+
+    @cached_property
     def wrong(self) -> float:
         """Cases that were predicted wrong: summed, because what is left of all cases may be rounding alone."""
         return float(self.counts[self.truth != self.predicted].sum())

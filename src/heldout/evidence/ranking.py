@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import above, mirrored
 from heldout.evidence.confusion import Clusters, Confusion
 from heldout.evidence.labels import join_keys
+from heldout.threads import share_out
 
 # One message for a fault that several functions can find.
 COUNT_ALIKE = "count both in the same way."
@@ -256,6 +258,21 @@ def running(counts: NDArray[Any]) -> NDArray[Any]:
         part += carry
         carry = int(part[-1])
     return total
+
+
+def divide_up(columns: Sequence[NDArray[Any]], size: int) -> list[tuple[slice, list[int]]]:
+    """Stretches of columns of whole counts, each with the sums of what stands before it.
+
+    >>> divide_up([np.array([1, 0, 2]), np.array([0, 3, 1])], 2)
+    [(slice(0, 2, None), [0, 0]), (slice(2, 3, None), [1, 3])]
+    """
+    length = len(columns[0])
+    if length <= size:
+        return [(slice(0, length), [0] * len(columns))]
+    parts = [slice(start, min(start + size, length)) for start in range(0, length, size)]
+    inside = share_out(lambda part: [int(column[part].sum(dtype=np.int64)) for column in columns], parts)
+    before = np.cumsum([[0] * len(columns), *inside[:-1]], axis=0).tolist()
+    return list(zip(parts, before, strict=True))
 
 
 def smallest(positives: NDArray[Any], negatives: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

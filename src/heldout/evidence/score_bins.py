@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from itertools import chain
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,8 @@ from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import POINT, Ladder, above, distinct, ends_of, exponent_for, floor_to
 from heldout.evidence.labels import join_keys
-from heldout.evidence.ranking import COUNT_ALIKE, RankedGroups, Ranking, smallest
+from heldout.evidence.ranking import COUNT_ALIKE, RankedGroups, Ranking, divide_up, smallest
+from heldout.threads import share_out
 
 __all__ = ["MOST", "POINT", "BinGroups", "ScoreBins"]
 
@@ -426,6 +428,9 @@ def _stacked_groups(first: ScoreBins, second: ScoreBins) -> BinGroups | None:
 # place, whatever the length of the ranking.
 TERMS_AT_ONCE = 64
 STRETCH = 1 << 14
+# What a thread works through before it asks for more.
+SHARED = 16 * STRETCH
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -442,6 +447,15 @@ class BinContributions:
     high: Floats
 
 
+class BinSums(NamedTuple):
+    """The sums of the columns of `BinContributions`."""
+
+    lost: float
+    open: float
+    low: float
+    high: float
+
+
 def inside(ranking: Ranking) -> BinContributions:
     """What each bin adds at least and at most; there must be positives.
 
@@ -451,51 +465,110 @@ def inside(ranking: Ranking) -> BinContributions:
     (array([0.5]), array([0.5]), array([1.]))
     """
     if "inside" not in ranking.memo:
-        ranking.memo["inside"] = _inside(ranking)
+        parts = np.empty((4, len(ranking)))
+
+        def put(entries: _Entries) -> None:
+            parts[:, entries.here] = _contribute(ranking, entries)
+
+        _each_stretch(ranking, put)
+        ranking.memo["inside"] = BinContributions(*parts)
     contributions: BinContributions = ranking.memo["inside"]
     return contributions
 
 
-def _inside(ranking: Ranking) -> BinContributions:
-    joined, parts = ranking.joined, np.empty((4, len(ranking)))
-    for here, p, n, tp, fp, before, negatives_above in _stretches(ranking):
-        # Shares first: the product of two large sums of weights may be no float.
-        share, rate = p / (ranking.n_positive or 1), n / (ranking.n_negative or 1)
-        lost, open_, low, high = parts[:, here]
-        np.multiply(share, (negatives_above + n / 2) / (ranking.n_negative or 1), out=lost)
-        tied = share * (tp / np.maximum(tp + fp, 1e-300))
-        if joined is None:
-            open_[:], low[:], high[:] = 0.0, tied, tied
-            continue
-        some = joined[here]
-        high[:] = np.where(some, share * (tp / np.maximum(tp + negatives_above, 1e-300)), tied)
-        least = np.minimum(_apart(p, before, fp, whole=not ranking.weighted), p) / p.clip(1e-300)
-        np.minimum(np.where(some, share * np.maximum(least, 0.0), tied), high, out=low)
-        open_[:] = np.where(some, share * rate / 2, 0.0)
-    return BinContributions(*parts)
+def inside_sums(ranking: Ranking) -> BinSums:
+    """The sums of what all bins add, each with a relative error of at most 2**-46.
 
-
-def _stretches(ranking: Ranking) -> Iterator[tuple[slice, Floats, Floats, Floats, Floats, Floats, Floats]]:
-    """Entries a few at a time, so that what is found out of them stays in the cache.
-
-    Given are positives and negatives of each entry, their sums up to and with it, and their sums above it.
+    >>> seen = Ranking(np.array([0.5, 0.1]), np.array([1, 1]), np.array([1, 0]), joined=np.array([True, False]))
+    >>> inside_sums(seen).open
+    0.25
     """
+    if "inside sums" not in ranking.memo:
+
+        def add(entries: _Entries) -> list[list[float]]:
+            return [_partial_sums(terms) for terms in _contribute(ranking, entries)]
+
+        # No terms are negative, and the sum of these sums is rounded once.
+        columns = zip(*_each_stretch(ranking, add), strict=True)
+        ranking.memo["inside sums"] = BinSums(*(math.fsum(chain.from_iterable(column)) for column in columns))
+    sums: BinSums = ranking.memo["inside sums"]
+    return sums
+
+
+def total(terms: Floats) -> float:
+    """The sum of terms that are not negative, with a relative error of at most 2**-46.
+
+    >>> total(np.full(1000, 0.1))
+    100.0
+    """
+    return math.fsum(_partial_sums(terms))
+
+
+def _partial_sums(terms: Floats) -> list[float]:
+    whole = len(terms) // TERMS_AT_ONCE * TERMS_AT_ONCE
+    return [*terms[:whole].reshape(-1, TERMS_AT_ONCE).sum(axis=1).tolist(), *terms[whole:].tolist()]
+
+
+class _Entries(NamedTuple):
+    """Some entries: their positives and negatives, the sums of these up to and with each, and the sums above it."""
+
+    here: slice
+    p: Floats
+    n: Floats
+    tp: Floats
+    fp: Floats
+    before: Floats
+    negatives_above: Floats
+
+
+def _contribute(ranking: Ranking, entries: _Entries) -> tuple[Floats, Floats, Floats, Floats]:
+    """What some entries add: lost, open, low and high."""
+    here, p, n, tp, fp, before, negatives_above = entries
+    # Shares first: the product of two large sums of weights may be no float.
+    share, rate = p / (ranking.n_positive or 1), n / (ranking.n_negative or 1)
+    lost = share * ((negatives_above + n / 2) / (ranking.n_negative or 1))
+    tied = share * (tp / np.maximum(tp + fp, 1e-300))
+    if ranking.joined is None:
+        return lost, np.zeros_like(p), tied, tied
+    some = ranking.joined[here]
+    high = np.where(some, share * (tp / np.maximum(tp + negatives_above, 1e-300)), tied)
+    least = np.minimum(_apart(p, before, fp, whole=not ranking.weighted), p) / np.maximum(p, 1e-300)
+    low = np.minimum(np.where(some, share * np.maximum(least, 0.0), tied), high)
+    return lost, np.where(some, share * rate / 2, 0.0), low, high
+
+
+def _each_stretch(ranking: Ranking, work: Callable[[_Entries], Made]) -> list[Made]:
+    """What `work` makes of the entries, a few at a time, so that what is found out of them stays in the cache."""
     columns = ranking.positives, ranking.negatives
-    sums = [_up_to(column) for column in columns] if ranking.weighted else []
-    earlier = [np.maximum(np.append(0.0, total[:-1]), 0.0) for total in sums]
-    reached = [0, 0]
-    for start in range(0, len(ranking), STRETCH):
-        here = slice(start, start + STRETCH)
+    if ranking.weighted:
+        sums = [_up_to(column) for column in columns]
+        earlier = [np.maximum(np.append(0.0, total[:-1]), 0.0) for total in sums]
+        return [
+            work(_Entries(here, *(column[here] for column in (*columns, *sums, *earlier))))
+            for here in _slices(0, len(ranking))
+        ]
+
+    def take(part: tuple[slice, list[int]]) -> list[Made]:
+        where, reached = part
+        return [work(entries) for entries in _count_up(columns, where, reached)]
+
+    return [made for part in share_out(take, divide_up(columns, SHARED)) for made in part]
+
+
+def _count_up(columns: tuple[NDArray[Any], NDArray[Any]], where: slice, reached: list[int]) -> Iterator[_Entries]:
+    """The entries of a part of a ranking of counts; `reached` are the positives and negatives above it."""
+    for here in _slices(where.start, where.stop):
         p, n = (column[here].astype(np.float64) for column in columns)
-        if ranking.weighted:
-            yield here, p, n, sums[0][here], sums[1][here], earlier[0][here], earlier[1][here]
-            continue
         counts = [
             np.cumsum(column[here], dtype=np.int64) + before for column, before in zip(columns, reached, strict=True)
         ]
         reached = [int(count[-1]) for count in counts]
         tp, fp = (count.astype(np.float64) for count in counts)
-        yield here, p, n, tp, fp, tp - p, fp - n
+        yield _Entries(here, p, n, tp, fp, tp - p, fp - n)
+
+
+def _slices(start: int, stop: int) -> Iterator[slice]:
+    return (slice(at, min(at + STRETCH, stop)) for at in range(start, stop, STRETCH))
 
 
 def ordered(ranking: Ranking, *, first: Literal["positives", "negatives"]) -> Ranking:
@@ -535,12 +608,12 @@ def _apart(p: Floats, before: Floats, negatives: Floats, *, whole: bool) -> Floa
     1 / x is convex, so the sum of 1 / (a + i) for i = 1 … p is at most the integral from a + ½ to a + p + ½. Weights
     may be split in any way, where the integral from a on is the least: x / (x + C) rises.
     """
-    start = before + negatives + (0.5 if whole else 0.0)
-    sums = p - negatives * np.log1p(np.divide(p, start, out=np.zeros_like(p), where=negatives > 0))
-    if whole:
-        # One positive needs no bound.
-        sums = np.where(p == 1, (before + 1) / (before + 1 + negatives), sums)
-    return sums
+    if not whole:
+        start = before + negatives
+        return p - negatives * np.log1p(np.divide(p, start, out=np.zeros_like(p), where=negatives > 0))
+    sums = p - negatives * np.log1p(p / (before + negatives + 0.5))
+    # One positive needs no bound.
+    return np.where(p == 1, (before + 1) / (before + 1 + negatives), sums)
 
 
 def _up_to(entries: NDArray[Any]) -> Floats:
@@ -553,14 +626,3 @@ def _up_to(entries: NDArray[Any]) -> Floats:
     carry = np.concatenate([[0.0], np.cumsum(running[:, -1])[:-1]]) if len(blocks) else np.zeros(0)
     cumulative: Floats = (running + carry[:, None]).ravel()[: len(entries)]
     return cumulative
-
-
-def total(terms: Floats) -> float:
-    """The sum of terms that are not negative, with a relative error of at most 2**-46.
-
-    >>> total(np.full(1000, 0.1))
-    100.0
-    """
-    whole = len(terms) // TERMS_AT_ONCE * TERMS_AT_ONCE
-    blocks = terms[:whole].reshape(-1, TERMS_AT_ONCE).sum(axis=1)
-    return math.fsum((*blocks.tolist(), *terms[whole:].tolist()))

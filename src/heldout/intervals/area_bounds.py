@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import require
 from heldout.engines.score_evidence import CountedScores, ScoreEvidence
-from heldout.evidence import Label, Ranking
+from heldout.evidence import Ranking
 from heldout.intervals.estimate import CAUTION
 from heldout.measures.catalogue import find
 from heldout.measures.certified import CERTIFIED, bounds, bounds_of
 from heldout.measures.quantity import Bound
+from heldout.threads import share_out
 
 # The areas whose bounds are said; those of a scaled area are the same, scaled.
 AREAS = tuple(name for name, measure in CERTIFIED.items() if measure.scaling is None)
+# So many columns of scores a thread takes at a time.
+COLUMNS = 32
 # How the note of scores in bins begins.
 BINNED = "scores were counted in"
 # From this width on areas may be off in digits that a report shows.
@@ -39,13 +43,27 @@ def area_bounds(evidence: ScoreEvidence) -> dict[str, Any]:
     """
     if not isinstance(evidence, CountedScores) or evidence.exact:
         return {}
+    if not evidence.per_class and evidence.positive is None:
+        return {}
+    tallies = evidence.parts or (evidence.tally,)
+
+    def find_bounds(at: int) -> list[list[float]]:
+        rankings = [tally.bins[at].ranking(tally.place(at)) for tally in tallies]
+        return [_mean_bounds(rankings, name) for name in AREAS]
+
+    places = range(len(evidence.tally.bins))
+    parts = [places[start : start + COLUMNS] for start in places[::COLUMNS]]
+    found = [pair for made in share_out(lambda part: [find_bounds(at) for at in part], parts) for pair in made]
     if not evidence.per_class:
-        return {} if evidence.positive is None else {name: _bounds(evidence, evidence.positive, name) for name in AREAS}
-    return {name: {label: _bounds(evidence, label, name) for label in evidence.labels} for name in AREAS}
+        return dict(zip(AREAS, found[0], strict=True))
+    return {
+        name: {label: pairs[place] for label, pairs in zip(evidence.labels, found, strict=True)}
+        for place, name in enumerate(AREAS)
+    }
 
 
-def _bounds(evidence: CountedScores, label: Label, name: str) -> list[float]:
-    rankings = [fold.ranking(label) for fold in evidence.folds]
+def _mean_bounds(rankings: Sequence[Ranking], name: str) -> list[float]:
+    """The means of the bounds in the folds where there is an area."""
     pairs = [_certified(ranking, name) for ranking in rankings]
     known = [(low, high) for low, high in pairs if not math.isnan(low)]
     if not known:
@@ -74,14 +92,23 @@ def allowing(
 
 def middle_note(bound: Bound, ranking: Ranking) -> str:
     """What measures that no bounds are known of rest on: the middle of bins, and how wide these are."""
-    tops = ranking.tops
-    if bound.measure.kind != "calibration" or tops is None or ranking.joined is None or not ranking.joined.any():
+    if bound.measure.kind != "calibration" or ranking.joined is None or not ranking.joined.any():
         return ""
-    ends = np.where(np.isfinite(tops), tops, ranking.scores)
-    wide = float((ends - ranking.scores)[ranking.joined].max())
-    reach = float(ends.max() - ranking.scores.min())
+    if "widest bin" not in ranking.memo:
+        ranking.memo["widest bin"] = _widest_bin(ranking)
+    wide, reach = ranking.memo["widest bin"]
     message = f"scores were taken at the middle of bins up to {wide:.2g} wide"
     return f"{CAUTION}{message}" if wide > COARSE * reach else message
+
+
+def _widest_bin(ranking: Ranking) -> tuple[float, float]:
+    """How wide the widest bin is that may hold several scores, and how far all scores reach."""
+    tops, joined = require(ranking.tops, "there are no bins"), require(ranking.joined, "there are no bins")
+    # The highest bin may have no end.
+    first = float(tops[0] if np.isfinite(tops[0]) else ranking.scores[0])
+    widths = np.subtract(tops, ranking.scores)
+    widths[0] = first - ranking.scores[0]
+    return float(widths.max(where=joined, initial=-np.inf)), first - float(ranking.scores[-1])
 
 
 def bounds_note(evidence: ScoreEvidence) -> str:

@@ -12,7 +12,7 @@ from heldout.arrays import Floats
 from heldout.evidence import Ranking
 from heldout.intervals.group_leverage import GroupSpread, ranked_spread
 from heldout.intervals.proportion import wilson_at
-from heldout.intervals.quantiles import bracketed_root, t_value, z_value
+from heldout.intervals.quantiles import single_root, t_value, z_value
 from heldout.measures.ranking import average_precision, roc_auc
 from heldout.measures.ranking_batch import RankingSpan, add_up, inner, lost_pairs, precision_sums, sweep
 
@@ -296,15 +296,15 @@ def _inverted(ranking: Ranking, ratios: tuple[float, float], critical: float) ->
         return 0.0, 1.0
     beyond = (q - 1) * ratios[0] + (p - 1) * ratios[1]
 
-    def rejects(theta: Floats) -> Floats:
+    def rejects(theta: float) -> float:
         spread = (theta * (1 - theta) + beyond * _usual_spread(theta)) / (p * q)
-        return np.asarray((value - theta) ** 2 - critical * critical * spread)
+        return float((value - theta) * (value - theta) - critical * critical * spread)
 
     # Just outside the estimate nothing is rejected. At an estimate of 0 or 1 the limit on that side is it.
     edge = min(1e-9, value / 2, (1 - value) / 2) if HAIR < value < 1 - HAIR else 1e-9
-    low = bracketed_root(rejects, np.array(0.0), np.array(value - edge)) if value > HAIR else 0.0
-    high = bracketed_root(rejects, np.array(value + edge), np.array(1.0)) if value < 1 - HAIR else 1.0
-    return float(low), float(high)
+    low = single_root(rejects, 0.0, value - edge) if value > HAIR else 0.0
+    high = single_root(rejects, value + edge, 1.0) if value < 1 - HAIR else 1.0
+    return low, high
 
 
 def _symmetric(ranking: Ranking, variance: float, level: float) -> tuple[float, float]:

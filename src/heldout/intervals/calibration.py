@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,8 @@ from heldout.intervals.group_leverage import (
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.calibration_curve import CalibrationCurve, smooth_calibration, weighted_quantile
-from heldout.measures.recalibration import LogisticFit, fitted, logits, recalibrate
+from heldout.measures.recalibration import BLOCK, LogisticFit, expit, fitted, logit, logits, recalibrate
+from heldout.threads import share_out
 
 Limits = tuple[float, float]
 # The error of many draws of the gaps at once, a column each: (bins, draws), and the shares of the bins as a column. The
@@ -111,8 +112,12 @@ def _invert(gaps: Floats, shares: Floats, root: Floats, standard: Floats, statis
     # No gap at all gives no direction: then all bins are moved, each by its own noise.
     ray = gaps if seen > NO_GAP else np.sqrt((root**2).sum(axis=1, keepdims=True))
 
+    @cache
+    def errors(stretch: float) -> Floats:
+        return statistic(np.add(stretch * ray, draws, out=moved), shares)
+
     def quantile(stretch: float, share: float) -> float:
-        drawn = statistic(np.add(stretch * ray, draws, out=moved), shares)
+        drawn = errors(stretch)
         index = min(max(round((len(drawn) + 1) * share), 1), len(drawn)) - 1
         return float(np.partition(drawn, index)[index])
 
@@ -358,13 +363,23 @@ def recalibration_limits(ranking: Ranking, coefficient: str, level: float = 0.95
 
 def _score_spread(ranking: Ranking, fit: LogisticFit) -> Floats:
     """The spread of the score of a weighted case: the filling of the sandwich."""
-    mean = fitted(ranking, fit, slice(None))
-    positives, negatives = ranking.positives, ranking.negatives
+    key = "score spread", len(fit.information)
+    if key not in ranking.memo:
+        parts = [slice(start, start + BLOCK) for start in range(0, len(ranking), BLOCK)]
+        ranking.memo[key] = np.asarray(sum(share_out(partial(_part_of_spread, ranking, fit), parts)))
+    filling: Floats = ranking.memo[key]
+    return filling
+
+
+def _part_of_spread(ranking: Ranking, fit: LogisticFit, part: slice) -> Floats:
+    columns = ranking.positives, ranking.negatives
     if ranking.positive_squares is not None and ranking.negative_squares is not None:
-        positives, negatives = ranking.positive_squares, ranking.negative_squares
-    squares = positives * (1 - mean) ** 2 + negatives * mean**2
-    columns = np.stack([np.ones(len(mean)), logits(ranking)])[: len(fit.information)]
-    return np.asarray(columns * squares @ columns.T)
+        columns = ranking.positive_squares, ranking.negative_squares
+    x = logit(ranking.scores[part])
+    mean = expit(fit.intercept + fit.slope * x)
+    squares = columns[0][part] * (1 - mean) ** 2 + columns[1][part] * mean**2
+    design = np.stack([np.ones(len(x)), x][: len(fit.information)])
+    return np.asarray(design * squares @ design.T)
 
 
 def _grouped_coefficient(ranking: Ranking, groups: RankedGroups, fit: LogisticFit, at: int) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from heldout.intervals.cluster_errors import effective_scale
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import DRAWN_LEVEL, Draws, can_draw_tables
 from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, ClassEstimates, Estimate, round_cases
-from heldout.intervals.methods import METHODS, Method, find_method
+from heldout.intervals.methods import METHODS, Method, find_method, hold
 from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Kind, Measure
@@ -171,33 +171,34 @@ class Estimator:
         if np.ndim(scale) or scale != 1:
             subject = subject.scaled(scale)
         low, high = method.find(subject, self.level, self.drawn(scale))
-        # Scaled counts give the value but for rounding, which must not put it outside; fmin passes over undefined ones.
-        low, high = np.fmin(low, subject.value), np.fmax(high, subject.value)
         if self.plan is not None and self.plan.refused:
-            low, high, name = (np.full(np.shape(low), np.nan), np.full(np.shape(high), np.nan), NO_INTERVAL)
-        if bound.measure.name == "total_cost":
-            # The number of cases is given, so the total is that many times the mean.
-            low, high = low * self.confusion.n, high * self.confusion.n
+            low, high, name = np.full(np.shape(low), np.nan), np.full(np.shape(high), np.nan), NO_INTERVAL
         size: Any = trials[1] if trials is not None else self.confusion.n_cases
         style: Style = "share" if bound.measure.bounded else "plain"
         if subject.axis != "class":
-            value = float(subject.value)
-            if bound.measure.name == "total_cost":
-                value *= self.confusion.n
-            undefined = bound.measure.undefined if math.isnan(value) else ""
-            average = None if bound.measure.overall or subject.axis == "table" else subject.axis
-            return [
-                Estimate(
-                    bound.name, None, average, value, float(low), float(high), self.level, name, round_cases(size),
-                    undefined, note, style,
-                )
-            ]  # fmt: skip
-        values, lows, highs = (np.asarray(v, dtype=np.float64) for v in (subject.value, low, high))
-        sizes = np.broadcast_to(size, len(values))
+            return [self._whole(subject, bound, (float(low), float(high)), name, round_cases(size), note, style)]
+        values = np.asarray(subject.value, dtype=np.float64)
+        if name != "none":
+            # Scaled counts give the value but for rounding, which must not put it outside; fmin passes over nan.
+            low, high = np.fmin(low, values), np.fmax(high, values)
+        sizes = size if np.ndim(size) else np.full(len(values), size)
         return ClassEstimates(
-            bound.name, self.confusion.labels, values, lows, highs, sizes, self.level, name,
+            bound.name, self.confusion.labels, values, np.asarray(low), np.asarray(high), sizes, self.level, name,
             bound.measure.undefined, note, style,
         )  # fmt: skip
+
+    def _whole(
+        self, subject: Subject, bound: Bound, ends: tuple[float, float], name: str, size: float, note: str, style: Style
+    ) -> Estimate:
+        """The estimate of one number."""
+        value = float(subject.value)
+        low, high = ends if name == "none" else hold(value, *ends)
+        if bound.measure.name == "total_cost":
+            # The number of cases is given, so the total is that many times the mean.
+            value, low, high = (part * self.confusion.n for part in (value, low, high))
+        undefined = bound.measure.undefined if math.isnan(value) else ""
+        average = None if bound.measure.overall or subject.axis == "table" else subject.axis
+        return Estimate(bound.name, None, average, value, low, high, self.level, name, size, undefined, note, style)
 
     def _note(self, subject: Subject) -> str:
         clusters = self.confusion.clusters
@@ -250,7 +251,10 @@ def _default_name(subject: Subject, level: float) -> str:
 
 def _plenty(confusion: Confusion) -> bool:
     """Whether every class has so many cases of each of the four outcomes that the closed form needs no draws."""
-    plenty: bool = confusion.memo.setdefault("plenty", bool(confusion.corners.min() >= PLENTY))
+    memo = confusion.memo
+    if "plenty" not in memo:
+        memo["plenty"] = bool(confusion.corners.min() >= PLENTY)
+    plenty: bool = memo["plenty"]
     return plenty
 
 

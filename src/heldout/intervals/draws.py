@@ -77,8 +77,9 @@ class Draws:
         """TP, FN, FP, TN of each class against the rest: arrays (k, B)."""
         if len(self.confusion.corners) == 2 and len(self.confusion.counts) and np.ndim(self.scale) == 0:
             # Of two classes each is the rest of the other: the whole tables serve, and both ways give one interval.
-            (a, b), (c, d) = np.moveaxis(self.posterior_tables.tables, 0, -1)
-            return class_cells(np.stack([a, d]), np.stack([b, c]), np.stack([c, b]), np.stack([d, a]))
+            classes = self.posterior_tables.classes
+            tp, fn, fp = (classes[corner].T for corner in ("tp", "fn", "fp"))
+            return class_cells(tp, fn, fp, tp[::-1])
         table = self.confusion.corners * np.reshape(self.scale, (-1, 1)) + CELL_PRIOR
         size = posterior_draws(table.size, self.level)
         drawn = self.rng(1).standard_gamma(table.T[:, :, None], size=(4, len(table), size))
@@ -149,7 +150,7 @@ def order_limits(values: Floats, level: float) -> tuple[Any, Any]:
     `np.quantile`'s default would draw the limits inwards: Hyndman & Fan (1996), type 6 against type 7.
     """
     tail = (1 - level) / 2
-    if np.isnan(values).any():
+    if np.isnan(values.min(initial=np.inf)):
         return share_limits(values, tail, 1 - tail)
     size = values.shape[-1]
     low, high = int(_place(tail, size, up=False)), int(_place(1 - tail, size, up=True))

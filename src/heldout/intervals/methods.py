@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -97,7 +98,7 @@ def _always(subject: Subject) -> bool:  # noqa: ARG001 - a predicate over subjec
 def _on_proportion(formula: Callable[..., Limits], subject: Subject, level: float) -> Limits:
     if subject.axis == "micro":
         # With one label per case every micro average is a function of the accuracy alone.
-        hits, n = float(subject.confusion.hits.sum() * subject.scale), float(subject.confusion.n * subject.scale)
+        hits, n = float(subject.confusion.right * subject.scale), float(subject.confusion.n * subject.scale)
         memo, key = subject.confusion.memo, ("accuracy", formula.__name__, hits, n, level)
         if key not in memo:
             memo[key] = formula(hits, n, level)
@@ -254,7 +255,8 @@ def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
         values = subject.of_classes(draws.posterior_classes)
     else:
         # Drawn shares and rates go together once more, so the draws lie above the truth by twice the bias.
-        values = np.asarray(subject.of_tables(draws.posterior_tables)) - 2 * subject.share_bias
+        values, bias = np.asarray(subject.of_tables(draws.posterior_tables)), subject.share_bias
+        values = values - 2 * bias if bias else values
     return _within(subject, *order_limits(values, level))
 
 
@@ -484,9 +486,25 @@ def _resampled(subject: Subject, draws: Draws) -> Any:
 def _within(subject: Subject, low: Any, high: Any) -> Limits:
     """Limits inside the range of the measure, which know nothing where nothing is known, and hold the estimate."""
     floor, ceiling = subject.bound.measure.range
+    if subject.axis != "class":
+        low, high = float(low), float(high)
+        # Of two numbers max and min take the first where the second is nan: an unknown limit is the end of the range.
+        low, high = max(floor, low), min(ceiling, high)
+        return hold(float(subject.value), min(low, ceiling), max(high, floor))
     # fmax and fmin pass over nan: unknown limits become the ends of the range, an undefined estimate is ignored.
     low, high = np.fmax(low, floor), np.fmin(high, ceiling)
     # A posterior leaves out an estimate of exactly 1: its upper quantile is .999. Percentiles of few draws, or at a low
     # level, lie on one side of a biased estimate.
     low, high = np.fmin(low, ceiling), np.fmax(high, floor)
     return np.fmin(low, subject.value), np.fmax(high, subject.value)
+
+
+def hold(value: float, low: float, high: float) -> tuple[float, float]:
+    """The limits, moved to hold the value; an unknown limit is the value, and an undefined value moves nothing.
+
+    >>> hold(0.5, 0.6, float("nan")), hold(float("nan"), 0.2, 0.3)
+    ((0.5, 0.5), (0.2, 0.3))
+    """
+    if math.isnan(value):
+        return low, high
+    return min(value, low), max(value, high)

@@ -25,6 +25,8 @@ from heldout.intervals.areas import HAIR, logit_limits, newcombe
 from heldout.intervals.group_leverage import GroupSpread, class_shares, even_pulls, group_spread
 from heldout.intervals.quantiles import t_value
 from heldout.measures.certified import allowance
+from heldout.measures.ranking_batch import inner
+from heldout.threads import share_out
 
 # The area under the ROC curve for three or more classes, one against the rest or Hand and Till's, with intervals.
 #
@@ -368,6 +370,8 @@ def _check_average(average: str) -> None:
 
 
 AT_MOST = f"{JOINT}, at most"
+# So many columns a thread takes at a time.
+COLUMNS = 32
 AVERAGES: tuple[AreaAverage, ...] = ("macro", "weighted", "hand_till")
 TOO_MANY = f"with more than {MOST_PAIRWISE} classes, scores are counted for each class against the rest, not for pairs"
 
@@ -610,18 +614,26 @@ def _between(bins: ScoreBins, first: int, second: int) -> Ranking:
 
 def _areas_against_rest(bins: tuple[ScoreBins, ...], level: float) -> list[MulticlassArea]:
     """The same areas where the bins of each column tell its own class (1) from all the others (0)."""
-    totals, cases, squares = (np.array(column) for column in zip(*(_own(held) for held in bins), strict=True))
+    columns = _rest_columns(bins)
+    totals, cases, squares = (
+        np.array([getattr(column, name) for column in columns]) for name in ("total", "cases", "squared")
+    )
     met = totals > 0
     averages = [average for average in AVERAGES if average != "hand_till"]
     plans = [comparison_weights(average, totals) for average in averages]
     errors = [_Error(bins) for _ in averages]
-    areas = np.full((len(bins), len(bins)), np.nan)
-    for place, held in enumerate(bins):
-        column = _Column(1, held)
-        # Against each other class what it is against all of them, of which the averages are made.
-        areas[place] = np.where(met & (np.arange(len(bins)) != place), column.areas[0], np.nan)
-        for plan, error in zip(plans, errors, strict=True):
-            error.add(column, column.influence(np.array([plan[place].sum(), 0.0]), rest=True), place)
+    # Against each other class what it is against all of them, of which the averages are made.
+    against = np.array([column.area for column in columns])
+    areas = np.where(met & ~np.eye(len(bins), dtype=bool), against[:, None], np.nan)
+    for plan, error in zip(plans, errors, strict=True):
+        counted = plan.sum(axis=1)
+        if not error.grouped:
+            # What a case adds to an average grows with what its comparisons count in it.
+            error.most = float(counted @ [column.deviation for column in columns])
+            continue
+        for place, (held, part) in enumerate(zip(bins, counted.tolist(), strict=True)):
+            one = _Column(1, held)
+            error.add(one, one.influence(np.array([part, 0.0]), rest=True), place)
     groups = bins[0].groups
     number, method = (None, AT_MOST) if groups is None else (len(groups.keys), JOINT)
     sizes = totals[met] ** 2 / squares[met]
@@ -636,10 +648,62 @@ def _areas_against_rest(bins: tuple[ScoreBins, ...], level: float) -> list[Multi
     return [*found, pairs]
 
 
-def _own(bins: ScoreBins) -> tuple[float, int, float]:
-    """The weight, the number and the squared weights of the cases of the class that a column is about."""
-    column = _Column(1, bins)
-    return float(column.totals[1]), int(column.cases[1]), float(column.squares[:, 1].sum())
+@dataclass(frozen=True, slots=True)
+class _RestColumn:
+    """What the bins of one class's scores tell of it against the rest: its cases, its area, and how sure that is.
+
+    `total` is the weight of its cases and `squared` the sum of their squared weights; `deviation` is the standard error
+    of the area by the cases of the class and of the rest; `open` how far the area can be off for the bins.
+    """
+
+    total: float
+    cases: int
+    squared: float
+    area: float
+    deviation: float
+    open: float
+
+    @classmethod
+    def of(cls, bins: ScoreBins) -> _RestColumn:
+        """From the bins of a column, found once."""
+        memo = bins.ranking(1).memo
+        if "rest column" not in memo:
+            memo["rest column"] = cls._sum(bins)
+        column: _RestColumn = memo["rest column"]
+        return column
+
+    @classmethod
+    def _sum(cls, bins: ScoreBins) -> _RestColumn:
+        held = bins.counts if bins.weights is None else bins.weights
+        both, sums = np.asarray(held, dtype=np.float64), np.cumsum(np.ascontiguousarray(held.T), axis=1)
+        totals = [float(side[-1]) if len(side) else 0.0 for side in sums]
+        numbers = [round(total) for total in totals] if bins.weights is None else bins.counts.sum(axis=0).tolist()
+        rest, own = heavy = np.ascontiguousarray(both.T)
+        if bins.squares is not None:
+            heavy = np.ascontiguousarray(bins.squares.T)
+        squared = totals[1] if bins.squares is None else float(bins.squares[:, 1].sum())
+        if not all(totals):
+            return cls(totals[1], numbers[1], squared, math.nan, 0.0, 0.0)
+        # From the lowest bin up; those in a bin are half below and half above.
+        below_rest, below = sums[0] - rest / 2, sums[1] - own / 2
+        above = (totals[1] - below) / totals[1]
+        area = float((above @ both)[0]) / totals[0]
+        variance = 0.0
+        moves = (above - area) / totals[0], (below_rest / totals[0] - area) / totals[1]
+        for side, move, number, squares in zip((rest, own), moves, numbers, heavy, strict=True):
+            total = float(inner(side, move))
+            mean = total / max(number, 1)
+            away = float(inner(squares, move * move)) - total * mean
+            variance += max(away, 0.0) * number / max(number - 1, 1) + number * mean * mean
+        # Shares first: the product of two large sums of weights may be no float.
+        pairs = own / totals[1] * (rest / totals[0])
+        return cls(totals[1], numbers[1], squared, area, math.sqrt(variance), float(inner(pairs, bins.joined)) / 2)
+
+
+def _rest_columns(bins: tuple[ScoreBins, ...]) -> list[_RestColumn]:
+    """What every column tells of its class against the rest; some columns are worth a thread."""
+    parts = [bins[start : start + COLUMNS] for start in range(0, len(bins), COLUMNS)]
+    return [column for made in share_out(lambda part: [*map(_RestColumn.of, part)], parts) for column in made]
 
 
 def _add_shares(
@@ -659,15 +723,12 @@ def _add_shares(
 
 
 def _slack_against_rest(bins: tuple[ScoreBins, ...]) -> dict[str, float]:
-    totals = np.array([_own(held)[0] for held in bins])
-    open_, hair = np.zeros(len(bins)), 0.0
-    for place, held in enumerate(bins):
-        column = _Column(1, held)
-        if held.joined.any() and column.totals.all():
-            shares = column.held[held.joined] / column.totals
-            open_[place] = shares[:, 1] @ shares[:, 0] / 2
-            hair = max(hair, allowance(held.ranking(1)))
+    columns = _rest_columns(bins)
+    pairs = zip(bins, columns, strict=True)
+    hair = max((allowance(held.ranking(1)) for held, column in pairs if column.open), default=0.0)
     if not hair:
         return {}
-    plans = {average: comparison_weights(average, totals).sum(axis=1) for average in AVERAGES if average != "hand_till"}
-    return {average: float(plan @ open_) + hair for average, plan in plans.items()}
+    totals, open_ = (np.array([getattr(column, name) for column in columns]) for name in ("total", "open"))
+    # All classes that have cases count alike in the mean.
+    parts = {"macro": (totals > 0).astype(np.float64), "weighted": totals}
+    return {average: float(part @ open_) / float(part.sum()) + hair for average, part in parts.items()}

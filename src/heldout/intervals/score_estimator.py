@@ -14,7 +14,7 @@ from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.area_bounds import BINS, allowing, middle_note
 from heldout.intervals.areas import average_precision_variance, delong_variance
-from heldout.intervals.calibration import null_expectation, smooth_null_expectation
+from heldout.intervals.calibration import null_expectation, recalibration_limits, smooth_null_expectation
 from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, Estimate
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
 from heldout.intervals.ranking_bootstrap import probability_limits
@@ -29,12 +29,14 @@ from heldout.intervals.score_methods import (
     score_limits,
 )
 from heldout.measures import ranking
+from heldout.measures.calibration_curve import smooth_calibration
 from heldout.measures.catalogue import CATALOGUE, find, headline
 from heldout.measures.certified import bounds_of
 from heldout.measures.declare import Measure, Scope
 from heldout.measures.probability import CLASS_ORDER
 from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import value_range
+from heldout.measures.ranking_batch import precision_sums
 from heldout.measures.recalibration import recalibrate
 from heldout.show.numbers import share
 from heldout.threads import count_threads, share_out
@@ -44,29 +46,30 @@ from heldout.values import state_of
 
 # What a reader of the largest gap must know.
 MAXIMUM = "a maximum over the thresholds: chance makes it larger in a sample, which the interval allows for"
-# Fewer cases are done before a thread has started.
-MANY = 1_000_000
+# Fewer cases, or fewer distinct scores, are done before a thread has started.
+MANY, FEW = 1_000_000, 1 << 17
 
 
 def prepare(evidence: ScoreEvidence, label: Label) -> None:
-    """Rank and tally with all threads, then sum for the areas and the calibration; all of it is kept by the evidence.
+    """Sum for the areas, their bounds and the calibration with all threads; all of it is kept with the rankings.
 
-    NumPy and Polars let other threads work while they do.
+    NumPy lets other threads work while it does.
     """
-    if not isinstance(evidence, RowScores) or evidence.per_class or evidence.n < MANY or count_threads() < 2:
+    if evidence.per_class or evidence.n < MANY or count_threads() < 2:
         return
-    ranking, probable = evidence.ranking(label), evidence.probabilities is not None
-    both: list[Callable[[], object]] = [
-        partial(average_precision_variance, ranking),
-        partial(_others, ranking, probable=probable),
-    ]
-    share_out(lambda work: work(), both)
-
-
-def _others(ranking: Ranking, *, probable: bool) -> None:
+    ranking = evidence.ranking(label)
+    if len(ranking) < FEW:
+        return
+    # What is summed by stretches of the scores is shared out by itself, the others beside each other.
     delong_variance(ranking)
-    if probable:
-        recalibrate(ranking)
+    precision_sums(ranking)
+    bounds_of(find("roc_auc"), ranking)
+    works: list[Callable[[], object]] = [partial(average_precision_variance, ranking)]
+    if evidence.probabilities is not None:
+        probable = evidence.typical(label)
+        recalibrate(probable)
+        works += [partial(smooth_calibration, probable), partial(recalibration_limits, probable, "in_the_large")]
+    share_out(lambda work: work(), works)
 
 
 LISTED_CLASSES = 100

@@ -153,9 +153,8 @@ def ratio_limits(
     """
     z2 = z_value(level) ** 2
     first, of_first, second, of_second = _floats(x1, n1, x2, n2)
-    low = _ratio_low(first, of_first, second, of_second, z2)
     # p1/p2 is at most what one over p2/p1 is at least.
-    inverse = _ratio_low(second, of_second, first, of_first, z2)
+    low, inverse = _ratio_low(*_both_ways(first, second), *_both_ways(of_first, of_second), z2)
     return low, np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1), np.inf)
 
 
@@ -173,8 +172,7 @@ def odds_ratio_limits(
     """
     z2 = z_value(level) ** 2
     hit, missed, wrong, rest = _floats(tp, fn, fp, tn)
-    low = _odds_low(hit, rest, missed, wrong, z2)
-    inverse = _odds_low(missed, wrong, hit, rest, z2)
+    low, inverse = _odds_low(*_both_ways(hit, missed), *_both_ways(rest, wrong), z2)
     return low, np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1), np.inf)
 
 
@@ -182,7 +180,12 @@ def _floats(*arrays: ArrayLike) -> tuple[Floats, ...]:
     return np.broadcast_arrays(*(np.asarray(array, dtype=np.float64) for array in arrays))
 
 
-def _ratio_low(x1: Floats, n1: Floats, x2: Floats, n2: Floats, z2: float) -> Floats:
+def _both_ways(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Both as rows, one first and the other first, so that two limits are found at once."""
+    return np.stack([one, other]), np.stack([other, one])
+
+
+def _ratio_low(x1: Floats, x2: Floats, n1: Floats, n2: Floats, z2: float) -> Floats:
     """The lower limit of p1/p2.
 
     Under p1 = R·p2 the fit obeys (x1 - n1·p1)/q1 = -(x2 - n2·p2)/q2 =: s, hence p1 = (x1 - s)/(n1 - s),
@@ -211,7 +214,7 @@ def _ratio_low(x1: Floats, n1: Floats, x2: Floats, n2: Floats, z2: float) -> Flo
     return np.where(usable, p1 / p2, 0.0)
 
 
-def _odds_low(a: Floats, d: Floats, b: Floats, c: Floats, z2: float) -> Floats:
+def _odds_low(a: Floats, b: Floats, d: Floats, c: Floats, z2: float) -> Floats:
     """The lower limit of a·d/(b·c): cells a - s, d - s, b + s, c + s keep the margins."""
     usable = np.minimum(a, d) > _LEAST
     a, d = np.where(usable, a, 1), np.where(usable, d, 1)

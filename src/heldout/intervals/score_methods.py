@@ -163,8 +163,14 @@ def closed_methods(measure: Measure) -> tuple[str, ...]:
 
 
 def _closed_limits(bound: Bound, evidence: Any, level: float, name: str) -> RankingLimits:
-    area = AREA_FORMS.get(name)
-    low, high = area(evidence, level) if area is not None else COMPONENT_FORMS[name](evidence, bound, level)
+    if name in AREA_FORMS:
+        # Measures that are one area scaled have its limits.
+        memo, key = evidence.memo, ("limits", name, level)
+        if key not in memo:
+            memo[key] = AREA_FORMS[name](evidence, level)
+        low, high = memo[key]
+    else:
+        low, high = COMPONENT_FORMS[name](evidence, bound, level)
     low, high = bound.measure.scaled.scale((float(low), float(high)))
     return RankingLimits(low, high, name)
 

@@ -60,15 +60,15 @@ def bounds(ranking: Ranking, name: str) -> tuple[float, float]:
             hint=suggest(name, CERTIFIED),
         )
     measure = CERTIFIED[name]
-    top, bottom = measure.function(ranking)
-    if not bottom:
-        return math.nan, math.nan
     if ranking.joined is None or not ranking.joined.any():
-        value = float(top) / float(bottom)
+        top, bottom = measure.function(ranking)
+        value = float(top) / float(bottom) if bottom else math.nan
         return value, value
     scaling = measure.scaled
     # CERTIFIED holds those whose bounds are functions.
     low, high = scaling.scale(scaling.measure.binned(ranking))  # type: ignore[operator]
+    if math.isnan(low):
+        return math.nan, math.nan
     hair = allowance(ranking)
     return max(low - hair, measure.low), min(high + hair, measure.high)
 

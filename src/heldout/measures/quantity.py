@@ -131,11 +131,11 @@ class Bound:
         """Derivatives by TP, FN, FP and TN, exact to rounding, for an array (…, 4)."""
         # The complex step has no subtraction, so no digits are lost: Squire & Trapp (1998).
         step = 1e-30
-        gradient = np.empty_like(tables)
+        moved = np.repeat(tables[None].astype(np.complex128), len(CORNERS), axis=0)
         for position in range(len(CORNERS)):
-            moved = tables.astype(np.complex128)
-            moved[..., position] += 1j * step
-            gradient[..., position] = np.imag(self.of_classes(moved)) / step
+            moved[position, ..., position] += 1j * step
+        gradient = np.empty_like(tables)
+        gradient[...] = np.moveaxis(np.imag(self.of_classes(moved)) / step, 0, -1)
         return gradient
 
     def table_gradient(self, confusion: Confusion) -> NDArray[np.float64]:
@@ -169,6 +169,8 @@ def _brief(number: float) -> str:
 
 def divide(top: Any, bottom: Any) -> Any:
     """Top over bottom, nan where the bottom is zero, without a warning."""
+    if isinstance(top, float) and isinstance(bottom, float):
+        return np.float64(float(top) / float(bottom) if bottom else np.nan)
     bottom = np.asarray(bottom)
     # A drawn denominator may be so close to zero that the ratio has no limit.
     if bottom.all():
@@ -191,12 +193,11 @@ def drop_crumbs(value: Any, ends: tuple[float, float]) -> Any:
     (1.0, 1.5)
     """
     low, high = ends
-    over, under = value > high, value < low
-    # Mostly there are none.
-    if np.any(over):
-        value = np.where(over & (value - high < CRUMB), high, value)[()]
-    if np.any(under):
-        value = np.where(under & (low - value < CRUMB), low, value)[()]
+    # Mostly there are none; nan hides the others.
+    if not np.max(value, initial=-np.inf) <= high:
+        value = np.where((value > high) & (value - high < CRUMB), high, value)[()]
+    if not np.min(value, initial=np.inf) >= low:
+        value = np.where((value < low) & (low - value < CRUMB), low, value)[()]
     return value
 
 
@@ -228,7 +229,8 @@ def _kind_values(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
 def _kind_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     memo, key = confusion.memo, ("kind gradient", bound.name)
     if key not in memo:
-        memo[key] = np.nan_to_num(bound.class_gradient(_kinds(confusion)[0]))
+        found = bound.class_gradient(_kinds(confusion)[0])
+        memo[key] = found if np.isfinite(found).all() else np.nan_to_num(found)
     gradient: NDArray[np.float64] = memo[key]
     return gradient
 
@@ -265,12 +267,21 @@ def micro_cells(correct: Any, wrong: Any, k: int) -> Cells:
 def averaged(bound: Bound, average: Average, confusion: Confusion) -> float:
     """The average over the classes; classes where it is undefined are left out."""
     if average == "micro":
-        return float(bound.value(micro_cells(float(confusion.hits.sum()), confusion.wrong, confusion.n_classes)))
-    totals = confusion.truth_totals if average == "weighted" else np.ones(confusion.n_classes)
+        return float(bound.value(micro_cells(confusion.right, confusion.wrong, confusion.n_classes)))
     values = per_class(bound, confusion)
-    mean = _mean(values, np.asarray(totals, dtype=np.float64))
+    mean = float(_mean(values, *_average_weights(average, confusion)))
     # Rounding must not carry a mean past all that it is the mean of; fmin and fmax pass over classes without a value.
-    return float(np.clip(mean, np.fmin.reduce(values), np.fmax.reduce(values)))
+    return float(min(max(mean, np.fmin.reduce(values)), np.fmax.reduce(values)))
+
+
+def _average_weights(average: Average, confusion: Confusion) -> tuple[NDArray[np.float64], Any]:
+    """The weight of each class in an average, and the sum of the weights."""
+    memo, key = confusion.memo, ("average weights", average)
+    if key not in memo:
+        totals = confusion.truth_totals if average == "weighted" else np.ones(confusion.n_classes)
+        memo[key] = np.asarray(totals, dtype=np.float64), np.asarray(totals, dtype=np.float64).sum()
+    weights: tuple[NDArray[np.float64], Any] = memo[key]
+    return weights
 
 
 # Up to this many drawn values of classes are kept for the next average of the same measure.
@@ -286,15 +297,18 @@ def averaged_tables(bound: Bound, average: Average, batch: TableBatch) -> Any:
         values = bound.value(batch.classes)
         if values.size <= KEPT_DRAWS:
             batch.memo[bound.name] = values
-    return _mean(values, batch.margins.rows if average == "weighted" else np.ones(batch.k))
+    if average == "weighted":
+        return _mean(values, batch.margins.rows, batch.margins.total)
+    return _mean(values, np.ones(batch.k), np.float64(batch.k))
 
 
-def _mean(values: Any, weights: Any) -> Any:
-    there = ~np.isnan(values)
-    if there.all():
+def _mean(values: Any, weights: Any, total: Any) -> Any:
+    """The mean over the last axis; `total` is the sum of the weights. What has no value is left out."""
+    if not np.isnan(values.min(initial=np.inf)):
         if np.shape(values)[-1] != TWO:
             weights = np.broadcast_to(weights, np.shape(values))
-        return divide(np.einsum("...k,...k->...", values, weights), weights.sum(axis=-1))
+        return divide(np.einsum("...k,...k->...", values, weights), total)
+    there = ~np.isnan(values)
     used = np.where(there, weights, 0.0)
     return divide((np.where(there, values, 0.0) * used).sum(axis=-1), used.sum(axis=-1))
 
@@ -307,7 +321,7 @@ def averaged_gradient(bound: Bound, average: Average, confusion: Confusion) -> N
     i, j = confusion.truth, confusion.predicted
     if average == "micro":
         step = 1e-30
-        correct, wrong = float(confusion.hits.sum()), confusion.wrong
+        correct, wrong = confusion.right, confusion.wrong
         moved = micro_cells(correct + 1j * step, wrong - 1j * step, confusion.n_classes)
         by_correct = np.imag(bound.value(moved)) / step
         # Averages do not change with the size of the sample: the derivative by n follows from Euler's identity.

@@ -6,13 +6,14 @@ highest down. A tie is one point of a curve, and a case is predicted positive wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from heldout.evidence import Ranking
-from heldout.evidence.score_bins import inside, total
+from heldout.evidence.score_bins import inside_sums
 from heldout.measures.declare import UNBOUNDED, Headline, Measure, Scaling, measure
 from heldout.measures.ranking_batch import Ranked, lost_pairs, precision_sums
 
@@ -33,15 +34,18 @@ HAIR = 1e-12
 
 def _area_inside_bins(ranking: Ranking) -> tuple[float, float]:
     """The least and the largest area under the ROC curve that the order inside the bins allows."""
-    parts = inside(ranking)
-    middle, half = 1.0 - total(parts.lost), total(parts.open)
-    return middle - half, middle + half
+    if not (ranking.n_positive and ranking.n_negative):
+        return math.nan, math.nan
+    sums = inside_sums(ranking)
+    return 1.0 - sums.lost - sums.open, 1.0 - sums.lost + sums.open
 
 
 def _precision_inside_bins(ranking: Ranking) -> tuple[float, float]:
     """The least and the largest average precision that the order inside the bins allows."""
-    parts = inside(ranking)
-    return total(parts.low), total(parts.high)
+    if not ranking.n_positive:
+        return math.nan, math.nan
+    sums = inside_sums(ranking)
+    return sums.low, sums.high
 
 
 @measure(

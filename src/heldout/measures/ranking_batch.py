@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.evidence import Ranking
+from heldout.evidence.ranking import divide_up
 from heldout.threads import count_threads, share_out
 
 # Numbers that are worked on at a time: they stay in the cache, and a pass takes a nanosecond or two a row.
@@ -90,23 +91,19 @@ def add_up(ranked: Ranked, work: Callable[[RankingSpan], Any]) -> Any:
     >>> float(add_up(seen, lambda span: span.fp.sum()))
     2.0
     """
-    m, total = ranked.positives.shape[-1], 0.0
-    parts = [slice(start, min(start + STRETCH, m)) for start in range(0, m, STRETCH)]
+    total = 0.0
     # Sums of weights above a part are known to the last bit only after those above it.
     counted = isinstance(ranked, Ranking) and not ranked.weighted
-    if not counted or len(parts) < 2 or count_threads() < 2:
+    if not counted or len(ranked.positives) <= STRETCH or count_threads() < 2:
         for span in sweep(ranked):
             total = total + work(span)
         return total
-    columns = ranked.positives, ranked.negatives
-    inside = share_out(lambda part: [int(column[part].sum(dtype=np.int64)) for column in columns], parts)
-    above = np.cumsum([[0, 0], *inside[:-1]], axis=0).tolist()
 
     def take(part: tuple[slice, list[int]]) -> list[Any]:
-        where, before = part
-        return [work(span) for span in sweep(ranked, where.start, where.stop, before)]
+        where, above = part
+        return [work(span) for span in sweep(ranked, where.start, where.stop, above)]
 
-    for made in share_out(take, list(zip(parts, above, strict=True))):
+    for made in share_out(take, divide_up((ranked.positives, ranked.negatives), STRETCH)):
         for one in made:
             total = total + one
     return total

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats
 from heldout.evidence.ranking import Ranking
 from heldout.measures.ranking_batch import inner
+from heldout.threads import share_out
 
 # Rankings of more distinct scores than this are binned; of fewer, every score is worked with.
 MANY = 1 << 17
@@ -25,7 +27,7 @@ BINS = 1 << 15
 WIDEST = 0.01
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class BinnedLogits:
     """Cases by narrow bins of their logit x: Σ(x − middle)^k of each bin for k = 0 … 5, and the exact sums of the hits.
 
@@ -42,8 +44,20 @@ class BinnedLogits:
         """Whether the bins are narrow enough for a fit with this slope."""
         return abs(slope) * self.half <= WIDEST
 
-    def derivatives(self, beta: Floats) -> tuple[float, Floats, Floats]:
-        """Minus the log likelihood, its downhill slope and its second derivatives, by intercept and slope."""
+    @cached_property
+    def _moments_of_x(self) -> tuple[list[Floats], list[Floats], list[Floats]]:
+        """Σ(x − middle)^k of each bin, then Σx·(x − middle)^k and Σx²·(x − middle)^k."""
+        plain, middle = list(self.moments), self.middle
+        # x = middle + d, so that x·d^k is middle·d^k + d^(k+1).
+        once = [middle * plain[k] + plain[k + 1] for k in range(5)]
+        twice = [middle * (middle * plain[k] + 2 * plain[k + 1]) + plain[k + 2] for k in range(4)]
+        return plain, once, twice
+
+    def derivatives(self, beta: Floats, size: int = 2) -> tuple[float, Floats, Floats]:
+        """Minus the log likelihood, its downhill slope and its second derivatives, by intercept and slope.
+
+        A `size` of 1 is that of a fixed slope: only the intercept is differentiated by.
+        """
         eta = beta[0] + beta[1] * self.middle
         small = np.exp(-np.abs(eta))
         # log(1 + e^η) and its derivatives, the first of which is the probability.
@@ -52,29 +66,19 @@ class BinnedLogits:
         up, down = np.where(eta >= 0, bottom, small * bottom), np.where(eta >= 0, small * bottom, bottom)
         curves = [softplus, up, *_logistic_derivatives(up, down)]
         powers = beta[1] ** np.arange(6) / _FACTORIALS
-        loss, first, second = (self._sum(curves, order, powers) for order in range(3))
-        first_x, second_x = (self._sum(curves, order, powers, times_x=1) for order in (1, 2))
-        second_xx = self._sum(curves, 2, powers, times_x=2)
-        gradient = np.array([self.hits - first, self.hits_x - first_x])
-        return (
-            loss - beta[0] * self.hits - beta[1] * self.hits_x,
-            gradient,
-            np.array([[second, second_x], [second_x, second_xx]]),
-        )
+        # Σ f(η)·x^times over all cases, f being a derivative of log(1 + e^η), for times = 0 … as many as are needed.
+        (loss,), first, second = (self._sums(curves[order:], powers, order * (size - 1)) for order in range(3))
+        gradient = np.array([self.hits, self.hits_x])[:size] - first
+        information = np.array([second[at : at + size] for at in range(size)])
+        return loss - beta[0] * self.hits - beta[1] * self.hits_x, gradient, information
 
-    def _sum(self, curves: list[Floats], order: int, powers: Floats, times_x: int = 0) -> float:
-        """Σ f(η)·x^times over all cases, f being the derivative of that order of log(1 + e^η)."""
-        total = 0.0
-        for k in range(6 - times_x):
-            product = curves[order + k] * powers[k]
-            # x = middle + d, so that x·d^k is middle·d^k + d^(k+1).
-            moment = self.moments[k]
-            if times_x == 1:
-                moment = self.middle * self.moments[k] + self.moments[k + 1]
-            elif times_x == 2:
-                moment = self.middle * (self.middle * self.moments[k] + 2 * self.moments[k + 1]) + self.moments[k + 2]
-            total += float(inner(product, moment))
-        return total
+    def _sums(self, curves: list[Floats], powers: Floats, most: int) -> list[float]:
+        totals = [0.0] * (most + 1)
+        for k in range(6):
+            product = curves[k] * powers[k]
+            for times in range(min(most, 5 - k) + 1):
+                totals[times] += float(inner(product, self._moments_of_x[times][k]))
+        return totals
 
 
 _FACTORIALS = np.array([1.0, 1.0, 2.0, 6.0, 24.0, 120.0])
@@ -107,7 +111,8 @@ def bin_logits(ranking: Ranking, logit: Callable[[Any], Floats]) -> BinnedLogits
     width = max((top - bottom) / BINS, 1e-300)
     moments = np.zeros((6, BINS))
     hits = hits_x = 0.0
-    for start in range(0, len(ranking), BLOCK):
+
+    def sum_block(start: int) -> tuple[NDArray[np.int64], list[Floats], float, float]:
         part = slice(start, start + BLOCK)
         x = logit(ranking.scores[part])
         positives = ranking.positives[part].astype(np.float64)
@@ -116,11 +121,18 @@ def bin_logits(ranking: Ranking, logit: Callable[[Any], Floats]) -> BinnedLogits
         # The scores fall, so the cases of a bin stand together.
         begins = np.flatnonzero(np.r_[True, bin_index[1:] != bin_index[:-1]])
         rest = x - (bottom + (bin_index + 0.5) * width)
-        for k in range(6):
-            moments[k, bin_index[begins]] += np.add.reduceat(weights, begins)
+        sums = []
+        for _ in range(6):
+            sums.append(np.add.reduceat(weights, begins))
             weights *= rest
-        hits += float(positives.sum())
-        hits_x += float(inner(positives, x))
+        return bin_index[begins], sums, float(positives.sum()), float(inner(positives, x))
+
+    # Added in the order of the blocks, by whichever threads: a bin may lie in two of them.
+    for places, sums, block_hits, block_hits_x in share_out(sum_block, range(0, len(ranking), BLOCK)):
+        for k, total in enumerate(sums):
+            moments[k, places] += total
+        hits += block_hits
+        hits_x += block_hits_x
     met = np.flatnonzero(moments[0])
     middle = np.asarray(bottom + (met + 0.5) * width, dtype=np.float64)
     return BinnedLogits(middle, moments[:, met], width / 2, hits, hits_x)
@@ -184,7 +196,7 @@ def recalibrate(ranking: Ranking, *, fixed_slope: bool = False) -> LogisticFit:
 
 def fitted(ranking: Ranking, fit: LogisticFit, places: Any) -> Floats:
     """The fitted probabilities at some of the distinct scores."""
-    return _expit(fit.intercept + fit.slope * logit(ranking.scores[places]))
+    return expit(fit.intercept + fit.slope * logit(ranking.scores[places]))
 
 
 def _unfitted(reason: str) -> LogisticFit:
@@ -267,8 +279,7 @@ def _binned(ranking: Ranking) -> BinnedLogits:
 def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floats, Floats]:
     """Minus the log likelihood, its downhill slope and its second derivatives."""
     if len(ranking) > MANY and _binned(ranking).fine(beta[1]):
-        loss, slopes, curved = _binned(ranking).derivatives(beta)
-        return loss, slopes[:size], curved[:size, :size]
+        return _binned(ranking).derivatives(beta, size)
     x = logits(ranking)
     loss, gradient, information = 0.0, np.zeros(2), np.zeros((2, 2))
     for start in range(0, len(x), BLOCK):
@@ -293,6 +304,7 @@ def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floa
     return loss, gradient[:size], information[:size, :size]
 
 
-def _expit(eta: Floats) -> Floats:
+def expit(eta: Floats) -> Floats:
+    """The probability of log odds."""
     small = np.exp(-np.abs(eta))
     return np.where(eta >= 0, 1.0, small) / (1.0 + small)

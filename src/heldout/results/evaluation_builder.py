@@ -271,7 +271,8 @@ def judge(
         said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
     if settings.bins is not None and evidence is not None and evidence.probabilities is not None:
         said.append(f"calibration errors and the parts of the Brier score are of {settings.bins}")
-    if not later and evidence is not None and any(find(e.measure).measure.scope in RANKED for e in estimates):
+    measured = {estimate.measure for estimate in estimates}
+    if not later and evidence is not None and any(find(name).measure.scope in RANKED for name in measured):
         said += filter(None, [bounds_note(evidence)])
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
         said.append(_shortened(confusion.n_classes))
