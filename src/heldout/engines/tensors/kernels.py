@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from heldout.engines.tensors import loss_sums
+from heldout.evidence.bin_grid import BIAS, MANTISSA, Ladder
 from heldout.evidence.losses import LOSSES
 
 # Numbers that are worked on at once.
@@ -170,6 +171,16 @@ def _sum_losses(state: dict[str, Any], p: Any, positive: Any, eps: float) -> dic
     return state
 
 
+def _steps(ladder: Ladder) -> dict[str, Any]:
+    """The numbers of a ladder as kernels take them."""
+    deep = 2.0**ladder.deepest
+    return {
+        "BITS": ladder.bits, "SHIFT": ladder.shift, "MIDDLE": ladder.middle, "FIRST": ladder.first_octave,
+        "TOP": ladder.top, "LAST_OCTAVE": ladder.last_octave, "LAST": ladder.last,
+        "INSIDE": (BIAS - ladder.step) << MANTISSA, "DEEP": deep, "LINEAR": ladder.octave / deep,
+    }  # fmt: skip
+
+
 def counts_batches(values: Any, targets: Any) -> bool:
     """Whether one kernel can count a batch of two classes: one column, and whole numbers as targets."""
     one = values.shape[1] == 1 and not targets.is_floating_point() and targets.device == values.device
@@ -177,7 +188,7 @@ def counts_batches(values: Any, targets: Any) -> bool:
 
 
 def count_batch(
-    state: dict[str, Any], values: Any, targets: Any, ladder: Any, mode: int, place: int, ignored: int | None,
+    state: dict[str, Any], values: Any, targets: Any, ladder: Ladder, mode: int, place: int, ignored: int | None,
     before: int,
 ) -> None:  # fmt: skip
     """Check and count a batch of two classes by two kernels; `state` has the centres of the losses already.
@@ -187,7 +198,6 @@ def count_batch(
     import torch
 
     from heldout.engines.tensors import triton_kernels
-    from heldout.engines.tensors.ladder import LOWEST
 
     n = len(values)
     column, classes = values.reshape(-1), _bytes(targets)
@@ -202,6 +212,5 @@ def count_batch(
         column, classes, seen, state["flags"], state["reach"], state["bins"], state["confusion"], state["sums"],
         state["cases"], state["clipped"], state["centre"], state["limits"], n, skipped,
         float(torch.finfo(values.dtype).eps),
-        MODE=mode, IGNORES=skips, PLACE=place, DEPTH=ladder.depth, RUNG=ladder.rung, LOWEST=LOWEST,
-        SLOPE=ladder.slope, SIZE=ladder.size, BINS=loss_sums.BINS, KEYS=32, BLOCK=BATCH_BLOCK,
+        MODE=mode, IGNORES=skips, PLACE=place, BINS=loss_sums.BINS, KEYS=32, BLOCK=BATCH_BLOCK, **_steps(ladder),
     )  # fmt: skip

@@ -125,9 +125,10 @@ def _as_bits(row):
 @steady
 def count_batch(
     values, targets, seen, flags, reach, bins, confusion, sums, cases, clipped, centre, limits, n, ignored, eps,
-    MODE: tl.constexpr, IGNORES: tl.constexpr, PLACE: tl.constexpr, DEPTH: tl.constexpr, RUNG: tl.constexpr,
-    LOWEST: tl.constexpr, SLOPE: tl.constexpr, SIZE: tl.constexpr, BINS: tl.constexpr, KEYS: tl.constexpr,
-    BLOCK: tl.constexpr,
+    MODE: tl.constexpr, IGNORES: tl.constexpr, PLACE: tl.constexpr, BINS: tl.constexpr, KEYS: tl.constexpr,
+    BLOCK: tl.constexpr, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr, FIRST: tl.constexpr,
+    TOP: tl.constexpr, LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr,
+    LINEAR: tl.constexpr,
 ):  # fmt: skip
     """Count the sound rows of a batch of two classes: bins of the ladder, confusion, losses and calibration.
 
@@ -159,7 +160,7 @@ def count_batch(
     bits = p.to(tl.int64, bitcast=True)
     tl.atomic_min(reach, tl.min(tl.where(valid, bits, 9218868437227405312)))
     tl.atomic_min(reach + 1, tl.min(tl.where(valid, -bits, 9218868437227405312)))
-    place = _climb(p, bits, DEPTH, RUNG, LOWEST, SLOPE, SIZE)
+    place = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST_OCTAVE, LAST, INSIDE, DEEP, LINEAR)
     hit = target == PLACE
     y = hit.to(tl.float64)
     tl.atomic_add(bins + (place * 2 + hit.to(tl.int64)), tl.full([BLOCK], 1, dtype=tl.int64), mask=valid, sem="relaxed")
@@ -195,16 +196,18 @@ def count_batch(
 
 
 @jit
-def _climb(
-    p, bits, DEPTH: tl.constexpr, RUNG: tl.constexpr, LOWEST: tl.constexpr, SLOPE: tl.constexpr, SIZE: tl.constexpr,
+def _find_cell(
+    p, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr, FIRST: tl.constexpr, TOP: tl.constexpr,
+    LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr, LINEAR: tl.constexpr,
 ):  # fmt: skip
-    """The bin of the ladder for each probability, as `Ladder.places` has it."""
+    """The bin of the ladder for each probability, a float of 64 bits, as `find_cells` has it."""
     low = p < 0.5
-    turned = tl.where(low, bits, (1.0 - p).to(tl.int64, bitcast=True) - 1)
-    rung = tl.maximum((turned >> (52 - RUNG)) - ((1023 - LOWEST) << RUNG) + 1, 0)
-    middle = (p * (1 << DEPTH)).to(tl.int64) + (1 + SLOPE - (1 << RUNG))
-    place = tl.where(turned >= 4580160821035794432, middle, tl.where(low, rung, SIZE - 2 - rung))
-    return tl.where(p >= 1.0, SIZE - 1, place)
+    turned = tl.where(low, p.to(tl.int64, bitcast=True), (1.0 - p).to(tl.int64, bitcast=True) - 1)
+    number = turned >> SHIFT
+    above = tl.where(p == 1.0, LAST, TOP - tl.maximum(number, LAST_OCTAVE))
+    below = tl.where(p < DEEP, (tl.minimum(p, DEEP) * LINEAR).to(tl.int64), number - FIRST)
+    middle = (p * (1 << BITS)).to(tl.int64) + MIDDLE
+    return tl.where(turned >= INSIDE, middle, tl.where(low, below, above))
 
 
 @jit
