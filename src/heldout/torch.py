@@ -16,6 +16,7 @@ from heldout.engines.tensors.batch_checks import NEVER, Checks
 from heldout.engines.tensors.exact_area import measure_area
 from heldout.engines.tensors.kernels import add_cells, count_batch, counts_batches
 from heldout.engines.tensors.ladder_cells import bins_of_counters, choose_ladder, find_cells
+from heldout.engines.tensors.transfers import fetch
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted, ScoreTally, class_columns, weightless_note
@@ -344,8 +345,8 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     def _confusion(self, counters: dict[str, Any]) -> Confusion:
         there = counters["confusion"].nonzero()[:, 0]
         names = ("", "_weights", "_squares") if self.weighted else ("",)
-        cases, *sums = (counters[f"confusion{what}"][there].cpu().numpy() for what in names)
-        met, k = there.cpu().numpy(), len(self.labels)
+        cases, *sums = (fetch(counters[f"confusion{what}"][there]) for what in names)
+        met, k = fetch(there), len(self.labels)
         if not sums:
             return Confusion(self.labels, met // k, met % k, cases)
         return Confusion(self.labels, met // k, met % k, sums[0], squares=sums[1], rows=cases)

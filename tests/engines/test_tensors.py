@@ -12,6 +12,8 @@ from tests.tensors import BOUND, LOGITS, TABLE, K, N, P, W, Y, moved
 
 import heldout
 from heldout.engines.bins import bins_of
+from heldout.engines.score_ladder import ScoreLadder
+from heldout.engines.tensors import column_bins, loss_sums
 from heldout.engines.tensors.column_bins import columns_bins
 from heldout.engines.tensors.engine import count_tensors
 from heldout.engines.tensors.exact_area import measure_area
@@ -135,6 +137,31 @@ def test_bins_are_those_of_the_engine_in_memory(device, name, kind):
     for most in (500, MOST):
         found = columns_bins(moved(scores, device), moved(codes, device), 2, most=most)[0]
         assert found == bins_of(scores[:, 0], codes, 2, most=most)
+
+
+@pytest.mark.parametrize("sort", [False, True])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["uniform", "logistic", "confident", "constant", "thousand"])
+def test_probabilities_are_counted_on_the_ladder_of_files(device, name, kind, sort, monkeypatch):
+    if sort:
+        monkeypatch.setattr(column_bins, "_is_crowded", lambda *_: False)
+    scores, positive = DISTRIBUTIONS[name](N).astype(kind), rng.random(N) < 0.3
+    there = heldout.count(positive.astype(int), score=scores).counted.scores.probabilities
+    eps = float(np.finfo(kind).eps)
+    for most in (500, MOST):
+        found, state = column_bins.positive_bins(moved(scores, device), moved(positive, device), eps, most=most)
+        counter = ScoreLadder(most)
+        counter.add(scores, positive)
+        assert found == counter.bins()
+        sums = loss_sums.probabilities({part: tensor.cpu().numpy() for part, tensor in state.items()}, weighted=False)
+        assert differing(sums, there, relative=BOUND) == ()
+
+
+def test_very_many_distinct_scores_are_noticed_without_a_sort(device, monkeypatch):
+    monkeypatch.setattr(column_bins, "LOOKED_AT", 1000)
+    assert column_bins._is_crowded(moved(S, device), 900)
+    assert not column_bins._is_crowded(moved(S, device), 1001)
+    assert not column_bins._is_crowded(moved(TIED, device), 30)
 
 
 def test_a_grid_serves_dense_columns_and_a_sort_the_others(device):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import require
+from heldout.engines.tensors.transfers import fetch
 from heldout.evidence.bin_grid import BELOW_ONE, BIAS, DEEPEST, MANTISSA, Ladder
 from heldout.evidence.counted import class_columns
 from heldout.evidence.score_bins import MOST, ScoreBins
@@ -61,12 +62,11 @@ def bins_of_counters(ladder: Ladder, tables: list[Any], ends: NDArray[np.float64
     The first of `tables` are rows, two more the sums of weights and of their squares. `ends` are the least and the
     greatest score of each column.
     """
-    columns = len(ends)
-    met = tables[0].any(dim=2).nonzero()
-    column, cell = met.unbind(dim=1)
-    counts, *sums = (table[column, cell].cpu().numpy() for table in tables)
-    low, exponent = ladder.edges(cell.cpu().numpy())
-    stops = np.cumsum(np.bincount(column.cpu().numpy(), minlength=columns)).tolist()
+    there = tables[0].any(dim=2)
+    column, cell = there.nonzero().unbind(dim=1)
+    counts, *sums = (fetch(table[column, cell]) for table in tables)
+    low, exponent = ladder.edges(fetch(cell.int()))
+    stops = there.sum(dim=1).cumsum(0).tolist()
     # What is known of single bins is found out for all columns at once.
     whole = ScoreBins(low, exponent, counts, -ladder.bits, np.inf, -np.inf, most=most)
     finer = np.append(0, np.cumsum(exponent < whole.coarsest))
