@@ -254,7 +254,8 @@ class Ladder:
         """The lower edges and the exponents of the bins with these numbers."""
         below, above_middle = self.middle + self.octave, self.middle + (1 << self.bits) - self.octave
         # For all as in the middle, where most of them lie.
-        low = (cells - self.middle) * 2.0**-self.bits
+        low = cells * 2.0**-self.bits
+        low -= self.middle * 2.0**-self.bits
         exponent = np.full(len(cells), -self.bits, dtype=np.int16)
         fine = self.bits - self.step
         side = np.flatnonzero(cells < below)

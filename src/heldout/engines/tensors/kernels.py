@@ -8,7 +8,7 @@ from typing import Any
 
 from heldout.engines.tensors import loss_sums
 from heldout.engines.tensors.ladder_cells import find_cells
-from heldout.evidence.bin_grid import BIAS, Ladder
+from heldout.evidence.bin_grid import BIAS, STEP, Ladder
 from heldout.evidence.losses import LOSSES
 
 # Numbers that are worked on at once.
@@ -19,10 +19,10 @@ MOST_PAIRS = 1023
 FEW = 1 << 16
 GRID_BLOCK, BATCH_BLOCK = 1024, 256
 # Rows of a block, warps that work on it, and programs for each processor of the device that share the rows.
-PAIRS, LOSS_ROWS, CALIBRATION_ROWS = (2048, 8, 16), (128, 4, 16), (32, 1, 32)
+PAIRS, LOSS_ROWS, CALIBRATION_ROWS = (2048, 8, 16), (256, 8, 16), (128, 4, 16)
 # Rows of a block of one column, and warps.
 COLUMN = (1024, 4)
-# What the kernel of losses sums, in its order, and the bins of the kernel of calibration.
+# What the kernel of losses sums, in its order, and how many bins of calibration another one has.
 SUMMED, CALIBRATED = ("brier", "log_loss", "spherical_score"), 10
 # Rows of which a counter of 32 bits holds the number, and rows of one thread, which counts two classes in one of them.
 LONGEST, MOST_OF_THREAD = (1 << 31) - 1, (1 << 15) - 1
@@ -143,7 +143,10 @@ def sum_positive(
     import torch
 
     state = loss_sums.begin(2, p.device, weighted=weight is not None)
-    table = None if ladder is None else torch.zeros(2 * len(ladder), dtype=torch.int64, device=p.device)
+    table = None
+    if ladder is not None:
+        kind = torch.int32 if len(p) <= LONGEST else torch.int64
+        table = torch.zeros(2 * len(ladder), dtype=kind, device=p.device)
     if weight is None and _runs_kernels(p) and _sums_by_kernels():
         _sum_by_kernels(state, p.contiguous(), _bytes(positive), eps, ladder, table)
         return state, table
@@ -175,7 +178,7 @@ def _sum_by_kernels(state: dict[str, Any], p: Any, positive: Any, eps: float, la
     sums, edges = torch.zeros_like(out[0]), _calibration_edges(p)
     sizes = {"TERMS": loss_sums.TERMS, "KEYS": 32, "BINS": loss_sums.BINS}
     # Without a ladder nothing is counted on it.
-    steps = _steps(Ladder(CALIBRATED) if ladder is None else ladder)
+    steps = _steps(Ladder(STEP) if ladder is None else ladder)
     at_once = min(LONGEST, len(out) * block * MOST_OF_THREAD)
     for some, sides in zip(p.split(at_once), positive.split(at_once), strict=True):
         cells = None if table is None else torch.zeros_like(table, dtype=torch.int32)
@@ -184,7 +187,7 @@ def _sum_by_kernels(state: dict[str, Any], p: Any, positive: Any, eps: float, la
             BLOCK=block, num_warps=warps, **sizes, **steps,
         )  # fmt: skip
         sums += out.sum(dim=0)
-        if cells is not None:
+        if table is not None:
             table += cells
     block, warps, each = LOSS_ROWS
     out = torch.zeros((_programs(p, each), *sums.shape), dtype=torch.float64, device=p.device)
@@ -205,6 +208,7 @@ def _calibration_edges(p: Any) -> Any:
     return torch.where(near.double() > edges, torch.nextafter(near, torch.zeros_like(near)), near).contiguous()
 
 
+@cache
 def _steps(ladder: Ladder) -> dict[str, Any]:
     """The numbers of a ladder as kernels take them."""
     deep = 2.0**ladder.deepest

@@ -67,9 +67,11 @@ def bins_of_counters(ladder: Ladder, tables: list[Any], ends: NDArray[np.float64
     counts, *sums = (fetch(table[column, cell]) for table in tables)
     low, exponent = ladder.edges(fetch(cell.int()))
     stops = there.sum(dim=1).cumsum(0).tolist()
-    # What is known of single bins is found out for all columns at once.
-    whole = ScoreBins(low, exponent, counts, -ladder.bits, np.inf, -np.inf, most=most)
-    finer = np.append(0, np.cumsum(exponent < whole.coarsest))
+    finer = np.zeros(len(low) + 1, dtype=np.int64)
+    if ladder != Ladder.of(most):
+        # What is known of single bins is found out for all columns at once.
+        whole = ScoreBins(low, exponent, counts, -ladder.bits, np.inf, -np.inf, most=most)
+        np.cumsum(exponent < whole.coarsest, out=finer[1:])
     found = []
     for start, stop, (least, greatest) in zip([0, *stops], stops, ends.tolist(), strict=False):
         here = slice(start, stop)

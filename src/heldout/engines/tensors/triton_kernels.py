@@ -233,18 +233,18 @@ def count_and_calibrate(
 ):  # fmt: skip
     """Rows by bin of the ladder and class; sums of every program by bin of calibration, as they stand in `loss_sums`.
 
-    1 and y − p are summed by class and bin, its square by bin. Every thread has sums of its own for each of ten bins:
-    one table for all of them would have to be added up for every few rows.
+    1 and y − p are summed by class and bin, its square by bin. Every thread has all sums of its rows: one table for all
+    threads would have to be added up for every few rows.
     """
+    # Of ten bins nine edges, read once and not for every row.
     e0, e1, e2, e3, e4 = tl.load(edges), tl.load(edges + 1), tl.load(edges + 2), tl.load(edges + 3), tl.load(edges + 4)
     e5, e6, e7, e8 = tl.load(edges + 5), tl.load(edges + 6), tl.load(edges + 7), tl.load(edges + 8)
-    zero = tl.zeros([BLOCK], dtype=tl.int32)
-    none = tl.zeros([BLOCK], dtype=tl.float64)
-    c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 = zero, zero, zero, zero, zero, zero, zero, zero, zero, zero
-    m0, m1, m2, m3, m4, m5, m6, m7, m8, m9 = none, none, none, none, none, none, none, none, none, none
-    h0, h1, h2, h3, h4, h5, h6, h7, h8, h9 = none, none, none, none, none, none, none, none, none, none
-    q0, q1, q2, q3, q4, q5, q6, q7, q8, q9 = none, none, none, none, none, none, none, none, none, none
-    certain = zero
+    bins = tl.arange(0, 16)
+    number = tl.zeros([16, BLOCK], dtype=tl.int32)
+    missed = tl.zeros([16, BLOCK], dtype=tl.float64)
+    found = tl.zeros([16, BLOCK], dtype=tl.float64)
+    squares = tl.zeros([16, BLOCK], dtype=tl.float64)
+    certain = tl.zeros([BLOCK], dtype=tl.int32)
     step = tl.num_programs(0).to(tl.int64) * BLOCK
     for start in tl.range(tl.program_id(0).to(tl.int64) * BLOCK, n, step, num_stages=3):
         rows = start + tl.arange(0, BLOCK)
@@ -252,7 +252,7 @@ def count_and_calibrate(
         given = tl.load(probability + rows, mask=there, other=0.0)
         hit = tl.load(positive + rows, mask=there, other=0) != 0
         p = given.to(tl.float64)
-        # A row of each class, in the lower and the upper half of a number.
+        # A row of the negative class in the lower half of a number, and one of the positive class in the upper half.
         one = tl.where(there, tl.where(hit, 65536, 1), 0)
         if COUNTS:
             cell = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST_OCTAVE, LAST, INSIDE, DEEP, LINEAR)
@@ -261,57 +261,24 @@ def count_and_calibrate(
             at = table + (cell * 2 + hit.to(tl.int32))
             tl.atomic_add(at, tl.full([BLOCK], 1, dtype=tl.int32), mask=there & (given != 1.0), sem="relaxed")
         gap = tl.where(there, hit.to(tl.float64) - p, 0.0)
-        square = gap * gap
-        miss_gap = tl.where(hit, 0.0, gap)
-        hit_gap = tl.where(hit, gap, 0.0)
         place = (given > e0).to(tl.int32) + (given > e1).to(tl.int32) + (given > e2).to(tl.int32)
         place += (given > e3).to(tl.int32) + (given > e4).to(tl.int32) + (given > e5).to(tl.int32)
         place += (given > e6).to(tl.int32) + (given > e7).to(tl.int32) + (given > e8).to(tl.int32)
-        c0, m0, h0, q0 = _put(c0, m0, h0, q0, place == 0, one, miss_gap, hit_gap, square)
-        c1, m1, h1, q1 = _put(c1, m1, h1, q1, place == 1, one, miss_gap, hit_gap, square)
-        c2, m2, h2, q2 = _put(c2, m2, h2, q2, place == 2, one, miss_gap, hit_gap, square)
-        c3, m3, h3, q3 = _put(c3, m3, h3, q3, place == 3, one, miss_gap, hit_gap, square)
-        c4, m4, h4, q4 = _put(c4, m4, h4, q4, place == 4, one, miss_gap, hit_gap, square)
-        c5, m5, h5, q5 = _put(c5, m5, h5, q5, place == 5, one, miss_gap, hit_gap, square)
-        c6, m6, h6, q6 = _put(c6, m6, h6, q6, place == 6, one, miss_gap, hit_gap, square)
-        c7, m7, h7, q7 = _put(c7, m7, h7, q7, place == 7, one, miss_gap, hit_gap, square)
-        c8, m8, h8, q8 = _put(c8, m8, h8, q8, place == 8, one, miss_gap, hit_gap, square)
-        c9, m9, h9, q9 = _put(c9, m9, h9, q9, place == 9, one, miss_gap, hit_gap, square)
+        inside = place[None, :] == bins[:, None]
+        number += tl.where(inside, one[None, :], 0)
+        missed += tl.where(inside, tl.where(hit, 0.0, gap)[None, :], 0.0)
+        found += tl.where(inside, tl.where(hit, gap, 0.0)[None, :], 0.0)
+        squares += tl.where(inside, (gap * gap)[None, :], 0.0)
     if COUNTS:
         tl.atomic_add(table + 2 * LAST, tl.sum(certain & 65535))
         tl.atomic_add(table + 2 * LAST + 1, tl.sum(certain >> 16))
-    base = out + tl.program_id(0).to(tl.int64) * (TERMS * KEYS)
-    _lay_down(base + 0, c0, m0, h0, q0, BINS, KEYS)
-    _lay_down(base + 1, c1, m1, h1, q1, BINS, KEYS)
-    _lay_down(base + 2, c2, m2, h2, q2, BINS, KEYS)
-    _lay_down(base + 3, c3, m3, h3, q3, BINS, KEYS)
-    _lay_down(base + 4, c4, m4, h4, q4, BINS, KEYS)
-    _lay_down(base + 5, c5, m5, h5, q5, BINS, KEYS)
-    _lay_down(base + 6, c6, m6, h6, q6, BINS, KEYS)
-    _lay_down(base + 7, c7, m7, h7, q7, BINS, KEYS)
-    _lay_down(base + 8, c8, m8, h8, q8, BINS, KEYS)
-    _lay_down(base + 9, c9, m9, h9, q9, BINS, KEYS)
-
-
-@jit
-def _put(c, m, h, q, at, one, miss_gap, hit_gap, square):
-    """The sums of one bin with the rows that lie in it."""
-    return (
-        c + tl.where(at, one, 0),
-        m + tl.where(at, miss_gap, 0.0),
-        h + tl.where(at, hit_gap, 0.0),
-        q + tl.where(at, square, 0.0),
-    )
-
-
-@jit
-def _lay_down(where, c, m, h, q, BINS: tl.constexpr, KEYS: tl.constexpr):
-    """Write the sums of one bin."""
-    tl.store(where, tl.sum(c & 65535).to(tl.float64))
-    tl.store(where + BINS, tl.sum(c >> 16).to(tl.float64))
-    tl.store(where + KEYS, tl.sum(m))
-    tl.store(where + KEYS + BINS, tl.sum(h))
-    tl.store(where + 2 * KEYS, tl.sum(q))
+    base = out + tl.program_id(0).to(tl.int64) * (TERMS * KEYS) + bins
+    used = bins < BINS
+    tl.store(base, tl.sum(number & 65535, axis=1).to(tl.float64), mask=used)
+    tl.store(base + BINS, tl.sum(number >> 16, axis=1).to(tl.float64), mask=used)
+    tl.store(base + KEYS, tl.sum(missed, axis=1), mask=used)
+    tl.store(base + KEYS + BINS, tl.sum(found, axis=1), mask=used)
+    tl.store(base + 2 * KEYS, tl.sum(squares, axis=1), mask=used)
 
 
 @jit
