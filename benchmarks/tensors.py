@@ -27,13 +27,15 @@ import torch
 import heldout
 import heldout.torch
 from heldout.engines.tensors import kernels, loss_sums
-from heldout.engines.tensors.column_bins import columns_bins
+from heldout.engines.tensors.column_bins import columns_bins, positive_bins
 from heldout.engines.tensors.engine import count_tensors
+from heldout.evidence.bin_grid import Ladder
 from heldout.predictions.source import ReadOptions
 from heldout.values import differing
 
 RUNS, WARM = 7, 2
 GIB = 2.0**30
+LADDER = Ladder(20)
 
 
 def main() -> None:
@@ -47,7 +49,7 @@ def main() -> None:
     share = given.share if given.share is not None else 1.0 if given.device == "cuda" else 0.002
     bench = Bench(given.device, share)
     torch.manual_seed(7)
-    before = {name: getattr(kernels, name) for name in ("PAIRS", "LOSS_ROWS", "COLUMN")}
+    before = {name: getattr(kernels, name) for name in ("PAIRS", "LOSS_ROWS", "CALIBRATION_ROWS", "COLUMN")}
     jobs: dict[str, Callable[[Bench], None]] = {
         "same": compare_kernels, "tuning": time_tuning, "confusion": time_confusion, "auc": time_area,
         "certified": time_certified, "evaluate": time_evaluate, "classes": time_classes, "epoch": time_epoch,
@@ -167,9 +169,13 @@ def compare_kernels(bench: Bench) -> None:
         ("float64", scores.double()),
         ("confident", (scores - 0.5).mul(40).sigmoid()),
     ):
-        ours = kernels.sum_positive(column, positive, 2.0**-23)
+        ours, cells = kernels.sum_positive(column, positive, 2.0**-23, ladder=LADDER)
         with _without_kernels():
-            theirs = kernels.sum_positive(column, positive, 2.0**-23)
+            theirs, plain_cells = kernels.sum_positive(column, positive, 2.0**-23, ladder=LADDER)
+        same = bool((cells == plain_cells).all())
+        bench.say(
+            "same", f"bins of the ladder, {name}: {'equal' if same else 'DIFFERENT'} ({int((cells > 0).sum()):,})"
+        )
         arrays = [{key: part.cpu().numpy() for key, part in state.items()} for state in (ours, theirs)]
         both = [loss_sums.probabilities(state, weighted=False) for state in arrays]
         worst = max(
@@ -273,17 +279,11 @@ def time_tuning(bench: Bench) -> None:
     for kernels.PAIRS in ((1024, 4, 16), (2048, 4, 16), (2048, 8, 16), (2048, 8, 32)):
         bench.time("tuning", f"pairs {kernels.PAIRS}", count, runs=5)
     scores, positive = _logistic(n, bench.device)
-    losses = partial(kernels.sum_positive, scores, positive, 2.0**-23)
-    for kernels.LOSS_ROWS in (
-        (32, 1, 32),
-        (64, 1, 32),
-        (64, 2, 16),
-        (64, 2, 32),
-        (128, 2, 16),
-        (128, 4, 16),
-        (256, 4, 8),
-    ):
+    losses = partial(kernels.sum_positive, scores, positive, 2.0**-23, ladder=LADDER)
+    for kernels.LOSS_ROWS in ((64, 1, 32), (128, 4, 8), (128, 4, 16), (256, 4, 8)):
         bench.time("tuning", f"losses {kernels.LOSS_ROWS}", losses, runs=5)
+    for kernels.CALIBRATION_ROWS in ((32, 1, 16), (32, 1, 32), (64, 2, 16), (128, 4, 16)):
+        bench.time("tuning", f"calibration {kernels.CALIBRATION_ROWS}", losses, runs=5)
 
 
 def _torchmetrics() -> Any:
@@ -338,14 +338,10 @@ def time_certified(bench: Bench) -> None:
     n = bench.size(1_000_000_000)
     scores, positive = _logistic(n, bench.device)
     truth = positive.view(torch.uint8)
-    bench.time(
-        "certified",
-        f"bins and losses, {n:,}",
-        lambda: (columns_bins(scores[:, None], truth, 2), kernels.sum_positive(scores, positive, 2.0**-23)),
-        runs=3,
-    )
-    bench.time("certified", "bins alone", lambda: columns_bins(scores[:, None], truth, 2), runs=3)
-    bench.time("certified", "losses alone", lambda: kernels.sum_positive(scores, positive, 2.0**-23), runs=3)
+    bench.time("certified", f"bins and losses, {n:,}", lambda: positive_bins(scores, positive, 2.0**-23), runs=3)
+    losses = partial(kernels.sum_positive, scores, positive, 2.0**-23)
+    bench.time("certified", "bins and losses, on the device", partial(losses, ladder=LADDER), runs=3)
+    bench.time("certified", "losses alone", losses, runs=3)
     found = bench.time(
         "certified", "count_tensors", lambda: count_tensors(truth, {}, _ask(scores), anywhere=True), runs=3
     )

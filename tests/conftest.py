@@ -86,3 +86,22 @@ def dask_client() -> Iterator[Client]:
         Client(cluster) as client,
     ):
         yield client
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is said of tensors on every device that there is."""
+    if "device" in metafunc.fixturenames:
+        from tests.tensors import DEVICES
+
+        metafunc.parametrize("device", DEVICES)
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Let PyTorch work in one thread: many small operations are then faster where others are at work."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

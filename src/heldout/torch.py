@@ -15,7 +15,8 @@ from heldout.engines.tensors import loss_sums
 from heldout.engines.tensors.batch_checks import NEVER, Checks
 from heldout.engines.tensors.exact_area import measure_area
 from heldout.engines.tensors.kernels import add_cells, count_batch, counts_batches
-from heldout.engines.tensors.ladder import Ladder
+from heldout.engines.tensors.ladder_cells import bins_of_counters, choose_ladder, find_cells
+from heldout.engines.tensors.transfers import fetch
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted, ScoreTally, class_columns, weightless_note
@@ -38,6 +39,8 @@ __all__ = ["Evidence", "roc_auc"]
 
 # Small sums that every process writes into a place of its own, so that one sum over all processes gathers them.
 OWN = ("centre", "sums", "first_row", "first_value", "ends", "span")
+# Counters of which only what was met is brought to memory.
+LARGE = ("bins", "confusion")
 # The bits of an infinite float, which are above those of all others.
 ENDLESS = 0x7FF0000000000000
 # Counters that do not start at 0.
@@ -102,7 +105,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         cut = accumulator.checked_threshold(threshold)
         self.threshold = 0.5 if cut is None else cut
         self.logits, self.weighted, self.ignored, self.process_group = logits, weighted, ignored, process_group
-        self._ladder = Ladder.for_classes(len(self.labels))
+        self._ladder = choose_ladder(len(self.labels))
         # Not buffers: a distributed model copies those of its first process to all the others.
         self._state: dict[str, Any] = {}
         self._rows = 0
@@ -160,7 +163,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
 
     def _begin(self, device: Any) -> dict[str, Any]:
         k = len(self.labels)
-        tables = {"confusion": k * k, "bins": self._ladder.size * (2 if k == 2 else k * class_columns(k))}
+        tables = {"confusion": k * k, "bins": len(self._ladder) * (2 if k == 2 else k * class_columns(k))}
         state = {name: torch.zeros(size, dtype=torch.int64, device=device) for name, size in tables.items()}
         if self.weighted:
             wide = {"dtype": torch.float64, "device": device}
@@ -286,8 +289,8 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     def _add_bins(self, p: Any, sides: Any, weight: Any, valid: Any) -> None:
         columns, k = p.shape[1], len(self.labels)
         tables = 2 if k == 2 else class_columns(k)
-        first = torch.arange(columns, device=p.device) * self._ladder.size
-        key = (self._ladder.places(p) + first) * tables + sides
+        first = torch.arange(columns, device=p.device) * len(self._ladder)
+        key = (find_cells(self._ladder, p) + first) * tables + sides
         rows = valid[:, None].expand(-1, columns).reshape(-1)
         wide = None if weight is None else weight[:, None].expand(-1, columns).reshape(-1)
         self._count("bins", key.reshape(-1), wide, rows)
@@ -314,9 +317,14 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
 
     def counted(self) -> Counted:
         """What was counted, of all processes where there are several."""
-        state, rows = self._gathered()
+        counters, rows = self._gathered()
         if not rows:
             raise ValuesError("There are no cases: no batch was counted.", hint="pass batches to update() first.")
+        state = {
+            name: part.cpu().numpy() if torch.is_tensor(part) else part
+            for name, part in counters.items()
+            if not name.startswith(LARGE)
+        }
         problem = Checks.find(state, rows, self.labels)
         if problem is not None:
             raise problem
@@ -325,41 +333,39 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         if not cases:
             raise ValuesError("There are no cases: every row was left out.", hint="check the targets and the weights.")
         return Counted(
-            confusion=self._confusion(state),
+            confusion=self._confusion(counters),
             positive=self.positive,
             threshold=self.threshold if len(self.labels) == 2 else None,
-            scores=self._scores(state),
+            scores=self._scores(state, counters),
             rows=cases,
             declared=True,
             notes=(weightless_note(flags["weightless"]),) if flags["weightless"] else (),
         )
 
-    def _confusion(self, state: dict[str, Any]) -> Confusion:
-        k, cases = len(self.labels), state["confusion"]
-        met = np.flatnonzero(cases)
-        sums, squares = (state[f"confusion_{what}"][met] if self.weighted else None for what in ("weights", "squares"))
-        counts = cases[met] if sums is None else sums
-        rows = None if sums is None else cases[met]
-        return Confusion(self.labels, met // k, met % k, counts, squares=squares, rows=rows)
+    def _confusion(self, counters: dict[str, Any]) -> Confusion:
+        there = counters["confusion"].nonzero()[:, 0]
+        names = ("", "_weights", "_squares") if self.weighted else ("",)
+        cases, *sums = (fetch(counters[f"confusion{what}"][there]) for what in names)
+        met, k = fetch(there), len(self.labels)
+        if not sums:
+            return Confusion(self.labels, met // k, met % k, cases)
+        return Confusion(self.labels, met // k, met % k, sums[0], squares=sums[1], rows=cases)
 
-    def _scores(self, state: dict[str, Any]) -> ScoreTally:
+    def _scores(self, state: dict[str, Any], counters: dict[str, Any]) -> ScoreTally:
         k = len(self.labels)
         columns, tables = (1, 2) if k == 2 else (k, class_columns(k))
         names = ("bins", "bins_weights", "bins_squares") if self.weighted else ("bins",)
-        counters = [state[name].reshape(columns, self._ladder.size, tables) for name in names]
+        cells = [counters[name].reshape(columns, len(self._ladder), tables) for name in names]
         span, most = state["span"].T * [1.0, -1.0] + 0.0, MOST if k == 2 else most_bins(k)
-        bins = tuple(
-            self._ladder.bins([table[at] for table in counters], least, greatest, most)
-            for at, (least, greatest) in enumerate(span.tolist())
-        )
+        bins = bins_of_counters(self._ladder, cells, span, most)
         return ScoreTally(
             bins, loss_sums.probabilities(state, weighted=self.weighted), None, () if k == 2 else self.labels
         )
 
     def _gathered(self) -> tuple[dict[str, Any], int]:
-        """Everything that was counted as arrays of NumPy, and how many rows were given, over all processes."""
+        """Everything that was counted, and how many rows were given, over all processes; counters stay tensors."""
         if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-            return {name: tensor.cpu().numpy() for name, tensor in _folded(self._state).items()}, self._rows
+            return _folded(self._state), self._rows
         group = self.process_group
         world, rank = torch.distributed.get_world_size(group), torch.distributed.get_rank(group)
         state = _folded(self._state or self._begin(_device_of(group)))
@@ -371,20 +377,19 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         # One kind of number, one buffer, one message: whole numbers below 2**53 are added without rounding.
         flat = torch.cat([rows, *(tensor.reshape(-1).double() for tensor in shared.values()), slots.reshape(-1)])
         torch.distributed.all_reduce(flat, group=group)
-        taken = flat.cpu().numpy()
-        merged, at = {}, 1
-        for name, tensor in shared.items():
-            part = taken[at : at + tensor.numel()].reshape(tuple(tensor.shape))
-            merged[name] = part if tensor.dtype == torch.float64 else part.astype(np.int64)
-            at += tensor.numel()
+        rows, *parts, taken = flat.split([1, *(tensor.numel() for tensor in shared.values()), slots.numel()])
+        merged = {
+            name: part.reshape(tensor.shape).to(tensor.dtype)
+            for (name, tensor), part in zip(shared.items(), parts, strict=True)
+        }
         each = []
-        for part in taken[at:].reshape(world, -1):
+        for part in taken.reshape(world, -1).cpu().numpy():
             pieces = np.split(part, np.cumsum([state[name].numel() for name in OWN])[:-1])
             each.append(
                 {name: piece.reshape(tuple(state[name].shape)) for name, piece in zip(OWN, pieces, strict=True)}
             )
         span = np.min([part["span"] for part in each], axis=0)
-        return {**merged, **loss_sums.merge(each), **Checks.merge(each), "span": span}, int(taken[0])
+        return {**merged, **loss_sums.merge(each), **Checks.merge(each), "span": span}, int(rows)
 
     # Keeping.
 

@@ -12,38 +12,15 @@ import textwrap
 import numpy as np
 import pytest
 import torch
+from tests.tensors import BOUND, LOGITS, TABLE, K, N, P, W, X, Y
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import heldout
 import heldout.torch as ht
+from heldout.engines.score_ladder import ScoreLadder
 from heldout.values import differing
 
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-BOUND = 1e-12
-N = 2000
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(params=DEVICES)
-def device(request):
-    return request.param
-
-
-rng = np.random.default_rng(9)
-X = rng.normal(size=N) * 3
-Y = (rng.random(N) < 1 / (1 + np.exp(-X))).astype(np.int64)
-P = 1 / (1 + np.exp(-X))
-LOGITS = rng.normal(size=(N, 4)).astype(np.float32) * 2
-TABLE = torch.softmax(torch.from_numpy(LOGITS), dim=1)
-K = rng.integers(0, 4, N)
-W = rng.random(N) + 0.1
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def fed(evidence, scores, targets, weight=None, *, device="cpu", parts=5):
@@ -53,8 +30,16 @@ def fed(evidence, scores, targets, weight=None, *, device="cpu", parts=5):
     return evidence
 
 
+def on_the_ladder(scores, targets):
+    """The bins of two classes that NumPy makes of so many scores that it keeps none of them apart."""
+    counter = ScoreLadder()
+    counter.crowded = True
+    counter.add(scores, targets == 1)
+    return counter.bins()
+
+
 def check_same(found, there):
-    """Counts equal and sums to a bound; bins are of a fixed set, so of scores the areas are compared."""
+    """Counts equal and sums to a bound; bins are another matter: those of `there` hold one score each."""
     np.testing.assert_allclose(found.confusion.matrix, there.confusion.matrix, rtol=BOUND)
     assert np.array_equal(found.confusion.n_cases, there.confusion.n_cases)
     assert differing(found.scores.probabilities, there.scores.probabilities, relative=BOUND) == ()
@@ -74,12 +59,14 @@ def test_probabilities_of_two_classes(device, kind, weight):
     there = heldout.evaluate(Y, score=scores.numpy(), weight=weight, measures=["roc_auc"])["roc_auc"].value
     assert low - 1e-12 <= there <= high + 1e-12
     assert high - low < 1e-5
+    if weight is None:
+        assert seen.counted().scores.bins == (on_the_ladder(scores.numpy(), Y),)
 
 
 @pytest.mark.parametrize("weight", [None, W])
 def test_probabilities_of_several_classes(device, weight):
     seen = fed(ht.Evidence(["a", "b", "c", "d"], weighted=weight is not None), TABLE, K, weight, device=device)
-    there = heldout.count(np.array(["a", "b", "c", "d"])[K], score=TABLE.numpy(), weight=weight).counted
+    there = heldout.count(np.array(["a", "b", "c", "d"])[K], score=TABLE, weight=weight).counted
     check_same(seen.counted(), there)
     found = seen.compute(measures=["macro roc_auc"])["macro roc_auc"]
     assert found.value == pytest.approx(
@@ -226,7 +213,13 @@ def test_an_update_waits_for_nothing(device, made, scores, targets):
             torch.cuda.set_sync_debug_mode("default")
 
 
+def seen_bytes(evidence):
+    evidence.update(torch.tensor([0.5]), torch.tensor([1]))
+    return sum(tensor.numel() * tensor.element_size() for tensor in evidence._state.values())
+
+
 def test_memory_is_constant_over_a_thousand_updates(device):
+    assert seen_bytes(ht.Evidence()) < 34e6
     seen = ht.Evidence(8)
     scores, targets = torch.randn(6, 8, device=device), torch.arange(6, device=device)
     seen.update(scores, targets)
@@ -274,6 +267,15 @@ def test_it_is_an_attribute_of_a_model(device):
     assert pickle.loads(pickle.dumps(model.seen)).counted() == before
     assert "2 classes" in repr(model.seen)
     assert model.seen(torch.tensor([0.2]), torch.tensor([1])) is None
+
+
+def test_its_evidence_merges_with_that_of_files_bin_by_bin(device):
+    confident = np.random.default_rng(3).beta(0.05, 0.05, N)
+    half = N // 2
+    first = fed(ht.Evidence(logits=False), confident[:half], Y[:half], device=device).counted()
+    both = first.scores.bins[0] + on_the_ladder(confident[half:], Y[half:])
+    assert both == on_the_ladder(confident, Y)
+    assert (both.base, both.refined) == (-20, 0)
 
 
 def test_its_evidence_merges_with_that_of_rows(tmp_path):

@@ -8,41 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.tensors import BOUND, LOGITS, TABLE, K, N, P, W, Y, moved
 
 import heldout
 from heldout.engines.bins import bins_of
+from heldout.engines.score_ladder import ScoreLadder
+from heldout.engines.tensors import column_bins, loss_sums
 from heldout.engines.tensors.column_bins import columns_bins
 from heldout.engines.tensors.engine import count_tensors
 from heldout.engines.tensors.exact_area import measure_area
-from heldout.engines.tensors.ladder import Ladder
-from heldout.evidence.bin_grid import floor_to
-from heldout.evidence.score_bins import MOST
+from heldout.engines.tensors.ladder_cells import MOST_COUNTERS, bins_of_counters, choose_ladder, find_cells
+from heldout.evidence.bin_grid import Ladder, floor_to
+from heldout.evidence.counted import class_columns
+from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.predictions.case_values import area_of
 from heldout.predictions.device_arrays import as_tensor
 from heldout.predictions.source import ReadOptions
 from heldout.values import differing
 
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-N = 6000
-BOUND = 1e-12
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Many small operations are faster in one thread where others are at work."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(params=DEVICES)
-def device(request):
-    return request.param
-
-
-def moved(values, device):
-    return torch.from_numpy(np.ascontiguousarray(values)).to(device) if isinstance(values, np.ndarray) else values
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def counted(device, truth, predicted=None, weight=None, **asked):
@@ -62,12 +46,7 @@ def check_same(device, truth, predicted=None, weight=None, **asked):
 
 
 rng = np.random.default_rng(5)
-Y = rng.integers(0, 2, N)
-S = rng.random(N).astype(np.float32)
-W = rng.random(N) + 0.1
-K = rng.integers(0, 4, N)
-LOGITS = rng.normal(size=(N, 4)).astype(np.float32)
-P = (np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)).astype(np.float32)
+S = P.astype(np.float32)
 TIED = (rng.integers(0, 30, N) / 29).astype(np.float32)
 
 
@@ -99,7 +78,8 @@ def test_two_classes_are_counted_as_in_numpy(device, asked):
 
 
 @pytest.mark.parametrize(
-    "asked", [{"score": P}, {"score": LOGITS}, {"score": P, "weight": W}, {"score": P, "labels": [0, 1, 2, 3]}]
+    "asked",
+    [{"score": TABLE}, {"score": LOGITS}, {"score": TABLE, "weight": W}, {"score": TABLE, "labels": [0, 1, 2, 3]}],
 )
 def test_several_classes_are_counted_as_in_numpy(device, asked):
     check_same(device, K, **asked)
@@ -159,6 +139,32 @@ def test_bins_are_those_of_the_engine_in_memory(device, name, kind):
         assert found == bins_of(scores[:, 0], codes, 2, most=most)
 
 
+@pytest.mark.parametrize("sort", [False, True])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["uniform", "logistic", "confident", "constant", "thousand"])
+def test_probabilities_are_counted_on_the_ladder_of_files(device, name, kind, sort, monkeypatch):
+    if sort:
+        monkeypatch.setattr(column_bins, "_is_crowded", lambda *_: False)
+    # Of constant scores of .3 so many are positive that gaps do not cancel out.
+    scores, positive = DISTRIBUTIONS[name](N).astype(kind), rng.random(N) < 0.7
+    there = heldout.count(positive.astype(int), score=scores).counted.scores.probabilities
+    eps = float(np.finfo(kind).eps)
+    for most in (500, MOST):
+        found, state = column_bins.positive_bins(moved(scores, device), moved(positive, device), eps, most=most)
+        counter = ScoreLadder(most)
+        counter.add(scores, positive)
+        assert found == counter.bins()
+        sums = loss_sums.probabilities({part: tensor.cpu().numpy() for part, tensor in state.items()}, weighted=False)
+        assert differing(sums, there, relative=BOUND) == ()
+
+
+def test_very_many_distinct_scores_are_noticed_without_a_sort(device, monkeypatch):
+    monkeypatch.setattr(column_bins, "LOOKED_AT", 1000)
+    assert column_bins._is_crowded(moved(S, device), 900)
+    assert not column_bins._is_crowded(moved(S, device), 1001)
+    assert not column_bins._is_crowded(moved(TIED, device), 30)
+
+
 def test_a_grid_serves_dense_columns_and_a_sort_the_others(device):
     scores = np.stack([rng.random(N), rng.beta(0.05, 0.05, N), np.full(N, 0.5)], axis=1).astype(np.float32)
     codes = rng.integers(0, 3, N)
@@ -182,17 +188,25 @@ def test_the_exact_area_counts_ties_half(device, name):
     assert found == pytest.approx(area_of(scores, positive), abs=1e-14)
 
 
-@pytest.mark.parametrize("depth", [20, 16, 12, 8])
-def test_the_ladder_puts_every_score_into_its_bin_of_the_grid(depth, device):
-    ladder = Ladder(depth)
-    low, exponent = ladder.edges()
-    assert len(low) == ladder.size
+@pytest.mark.parametrize("ladder", [choose_ladder(k) for k in (2, 3, 10, 1000, 100_000)], ids=str)
+def test_the_ladder_on_a_device_is_that_of_numpy(ladder, device):
+    low, exponent = ladder.edges(np.arange(len(ladder)))
     edges = low[:: max(1, len(low) // 3000)]
     around = [edges, np.nextafter(edges, -1).clip(0), np.nextafter(edges, 2).clip(max=1)]
     scores = np.concatenate([*around, rng.random(3000), rng.beta(0.02, 0.02, 3000), [0, 1, 5e-324, 1 - 2**-53]])
-    place = ladder.places(moved(scores, device)).cpu().numpy()
-    assert np.array_equal(place, np.searchsorted(low, scores, side="right") - 1)
-    assert np.array_equal(floor_to(scores, exponent[place]), low[place])
+    cells = find_cells(ladder, moved(scores, device)).cpu().numpy()
+    assert np.array_equal(cells, ladder.cells(scores))
+    assert np.array_equal(floor_to(scores, exponent[cells]), low[cells])
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 50, 51, 1000])
+def test_the_ladder_of_so_many_classes_finds_room(k):
+    ladder = choose_ladder(k)
+    tables = 2 if k == 2 else k * class_columns(k)
+    assert len(ladder) * tables <= MOST_COUNTERS
+    # None that is twice as fine, or one octave deeper, would.
+    assert k == 2 or len(Ladder(ladder.bits + 1, ladder.step, -53)) * tables > MOST_COUNTERS
+    assert k == 2 or len(Ladder(ladder.bits, ladder.step, ladder.deepest - 1)) * tables > MOST_COUNTERS
 
 
 def test_an_evaluation_of_tensors_is_that_of_arrays(device):
@@ -280,7 +294,7 @@ def test_every_door_counts_tensors_where_they_are(device):
         {"labels": [0, 2]},
         {"labels": [0, 1], "positive": 7},
         {"score": S * 30},
-        {"score": P},
+        {"score": TABLE},
         {"score": S, "weight": np.full(N, 1e-200)},
     ],
 )
@@ -298,17 +312,17 @@ def test_what_is_no_tensor_is_none():
     assert as_tensor([1, 2]) is None
 
 
-def test_very_many_bins_are_joined_where_that_costs_the_area_next_to_nothing(monkeypatch):
-    monkeypatch.setattr("heldout.engines.tensors.ladder.ENOUGH", 500)
-    ladder, scores = Ladder(20), rng.random(20_000)
-    positive = rng.random(20_000) < scores
-    place = ladder.places(torch.from_numpy(scores)).numpy()
-    table = np.bincount(place * 2 + positive, minlength=2 * ladder.size).reshape(-1, 2)
-    found = ladder.bins([table], float(scores.min()), float(scores.max()), MOST)
-    assert found.base > -20
-    assert np.array_equal(found.counts.sum(axis=0), table.sum(axis=0))
-    assert np.array_equal(np.unique(floor_to(scores, found.base)), np.unique(floor_to(found.low, found.base)))
-    exact = heldout.evaluate(positive.astype(int), score=scores, measures=["roc_auc"])["roc_auc"]
-    counts = found.counts.astype(float)
-    slack = counts[:, 0] @ counts[:, 1] / np.prod(counts.sum(axis=0))
-    assert slack < (exact.high - exact.low) / 3.92 / 15
+def test_counters_of_several_columns_become_bins_of_each(device):
+    ladder, scores = Ladder(12, 5, -60), np.stack([rng.random(N), rng.beta(0.05, 0.05, N), np.full(N, 0.25)])
+    codes = rng.integers(0, 3, N)
+    table = np.zeros((3, len(ladder), 3), dtype=np.int64)
+    for column, cells in zip(table, ladder.cells(scores.ravel()).reshape(3, -1), strict=True):
+        np.add.at(column, (cells, codes), 1)
+    ends = np.stack([scores.min(axis=1), scores.max(axis=1)], axis=1)
+    for most in (300, 1 << 18):
+        found = bins_of_counters(ladder, [moved(table, device)], ends, most)
+        for bins, column, own in zip(found, table, scores, strict=True):
+            there = np.flatnonzero(column.any(axis=1))
+            low, exponent = ladder.edges(there)
+            whole = ScoreBins(low, exponent, column[there], -12, own.min(), own.max(), most=most)
+            assert bins == whole.settled()

@@ -7,7 +7,7 @@ disjoint or one holds the other, so binning finely and joining is binning coarse
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -149,9 +149,9 @@ def exponent_for(scores: Floats, most: int) -> int:
 
 # Between 0 and 1 bins may become finer towards both ends, where scores of classifiers crowd: steps down a ladder.
 #
-# In the middle all bins have one width, that of the grid. Where a score is nearer to an end than 2**-STEP, every
-# halving of the distance halves the width, so that 2**(bits - STEP) bins share each octave of distances, down to
-# 2**DEEPEST above 0; below 1 every float is soon a bin of its own. All of them are bins of the grid, so they merge with
+# In the middle all bins have one width, that of the grid. Where a score is nearer to an end than 2**-step, every
+# halving of the distance halves the width, so that 2**(bits - step) bins share each octave of distances, down to
+# 2**deepest above 0; below 1 every float is soon a bin of its own. All of them are bins of the grid, so they merge with
 # any other. An octave below 1 takes distances from (not including) 2**j up to 2**(j + 1), because bins hold their lower
 # edge. With the ladder of 2**20 bins, areas of scores that are uniform, logistic, or crowd as Beta(.05, .05) does are
 # certain to half of a twentieth of their standard error at 10**8 rows.
@@ -168,6 +168,8 @@ BELOW_ONE = -53
 class Ladder:
     """Bins from 0 to 1 that are 2**-bits wide in the middle, numbered from the lowest up.
 
+    Where there is room for few bins only, more of them may share fewer octaves: `step` and `deepest` say how.
+
     >>> ladder = Ladder(8)
     >>> low, exponent = ladder.edges(ladder.cells(np.array([0.0, 0.3, 0.999, 1.0])))
     >>> low[1:].tolist(), exponent[1:].tolist()
@@ -175,6 +177,8 @@ class Ladder:
     """
 
     bits: int
+    step: int = STEP
+    deepest: int = DEEPEST
 
     @classmethod
     def of(cls, most: int) -> Self | None:
@@ -185,32 +189,42 @@ class Ladder:
     @property
     def octave(self) -> int:
         """How many bins share an octave."""
-        return 1 << (self.bits - STEP)
+        return 1 << (self.bits - self.step)
 
     @property
     def shift(self) -> int:
         """By how much the bits of a float are shifted to number the bins of its octave."""
-        return MANTISSA - (self.bits - STEP)
+        return MANTISSA - (self.bits - self.step)
 
     @property
     def first_octave(self) -> int:
-        """What is taken off the shifted bits of a score of at least 2**DEEPEST to have its number."""
-        return (BIAS + DEEPEST - 1) * self.octave
+        """What is taken off the shifted bits of a score of at least 2**deepest to have its number."""
+        return (BIAS + self.deepest - 1) * self.octave
 
     @property
     def middle(self) -> int:
         """What is added to the whole part of a score in the middle times 2**bits to have its number."""
-        return (-STEP - DEEPEST) * self.octave
+        return (-self.step - self.deepest) * self.octave
+
+    @property
+    def nearest(self) -> int:
+        """The exponent of the distance from 1 below which scores share a bin."""
+        return max(self.deepest, BELOW_ONE)
+
+    @property
+    def last_octave(self) -> int:
+        """What the shifted bits of a distance from 1 are at least, unless it is 0."""
+        return (BIAS + self.nearest) * self.octave - 1
 
     @property
     def last(self) -> int:
         """The number of the bin of 1 alone."""
-        return self.top - (BIAS + BELOW_ONE) * self.octave + 2
+        return self.top - self.last_octave + 1
 
     @property
     def top(self) -> int:
         """From what the shifted bits of the distance from 1 are taken off to have the number of a score near 1."""
-        return self.middle + (1 << self.bits) - self.octave + (BIAS - STEP) * self.octave - 1
+        return self.middle + (1 << self.bits) - self.octave + (BIAS - self.step) * self.octave - 1
 
     def __len__(self) -> int:
         return self.last + 1
@@ -221,11 +235,12 @@ class Ladder:
         tails = np.flatnonzero((index < self.octave) | (index >= (1 << self.bits) - self.octave))
         index += self.middle
         if len(tails):
-            near = scores[tails] + 0.0
-            linear = np.minimum(near, 2.0**DEEPEST) * 2.0 ** (self.bits - STEP - DEEPEST)
-            low = np.where(near < 2.0**DEEPEST, linear, (near.view(np.int64) >> self.shift) - self.first_octave)
-            distance = ((1.0 - near).view(np.int64) - 1) >> self.shift
-            index[tails] = np.where(near < 0.5, low, np.minimum(self.top - distance, self.last))
+            near, deep = scores[tails] + 0.0, 2.0**self.deepest
+            linear = np.minimum(near, deep) * (self.octave / deep)
+            low = np.where(near < deep, linear, (near.view(np.int64) >> self.shift) - self.first_octave)
+            distance = np.maximum(((1.0 - near).view(np.int64) - 1) >> self.shift, self.last_octave)
+            high = np.where(near == 1.0, self.last, self.top - distance)
+            index[tails] = np.where(near < 0.5, low, high)
         return index
 
     def widest(self, low: Floats) -> NDArray[np.int16]:
@@ -235,25 +250,27 @@ class Ladder:
         exponent[inside] = self.edges(self.cells(low[inside]))[1]
         return exponent
 
-    def edges(self, cells: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int16]]:
+    def edges(self, cells: NDArray[Any]) -> tuple[Floats, NDArray[np.int16]]:
         """The lower edges and the exponents of the bins with these numbers."""
-        low = np.empty(len(cells))
-        exponent = np.full(len(cells), -self.bits, dtype=np.int16)
         below, above_middle = self.middle + self.octave, self.middle + (1 << self.bits) - self.octave
-        middle = (cells >= below) & (cells < above_middle)
-        low[middle] = (cells[middle] - self.middle) * 2.0**-self.bits
-        fine = self.bits - STEP
-        side = cells < below
-        number = self.first_octave + np.maximum(cells[side], self.octave)
-        linear = cells[side] * 2.0 ** (DEEPEST - fine)
-        low[side] = np.where(cells[side] < self.octave, linear, (number << self.shift).view(np.float64))
+        # For all as in the middle, where most of them lie.
+        low = cells * 2.0**-self.bits
+        low -= self.middle * 2.0**-self.bits
+        exponent = np.full(len(cells), -self.bits, dtype=np.int16)
+        fine = self.bits - self.step
+        side = np.flatnonzero(cells < below)
+        near = cells[side].astype(np.int64)
+        number = self.first_octave + np.maximum(near, self.octave)
+        linear = near * 2.0 ** (self.deepest - fine)
+        low[side] = np.where(near < self.octave, linear, (number << self.shift).view(np.float64))
         exponent[side] = (number // self.octave) - BIAS - fine
-        high = cells >= above_middle
-        number = self.top - cells[high]
+        side = np.flatnonzero(cells >= above_middle)
+        near = cells[side].astype(np.int64)
+        number = self.top - near
         distance = ((number + 1) << self.shift).view(np.float64)
-        single = cells[high] == self.last
+        single = near == self.last
         # Where floats are wider apart than bins would be, the lowest float of a bin is its edge.
-        low[high] = np.where(single, 1.0, 1.0 - np.floor(distance * 2.0**-BELOW_ONE) * 2.0**BELOW_ONE)
-        octaves = (number // self.octave) - BIAS - fine
-        exponent[high] = np.where(single, BELOW_ONE, np.maximum(octaves, BELOW_ONE))
+        low[side] = np.where(single, 1.0, 1.0 - np.floor(distance * 2.0**-BELOW_ONE) * 2.0**BELOW_ONE)
+        octaves = np.maximum((number // self.octave) - BIAS - fine, BELOW_ONE)
+        exponent[side] = np.where(single, BELOW_ONE, np.where(near == self.last - 1, self.nearest, octaves))
         return low, exponent

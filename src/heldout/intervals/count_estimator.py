@@ -178,7 +178,7 @@ class Estimator:
         if subject.axis != "class":
             return [self._whole(subject, bound, (float(low), float(high)), name, round_cases(size), note, style)]
         values = np.asarray(subject.value, dtype=np.float64)
-        if name != "none":
+        if name != NO_INTERVAL:
             # Scaled counts give the value but for rounding, which must not put it outside; fmin passes over nan.
             low, high = np.fmin(low, values), np.fmax(high, values)
         sizes = size if np.ndim(size) else np.full(len(values), size)
@@ -192,7 +192,7 @@ class Estimator:
     ) -> Estimate:
         """The estimate of one number."""
         value = float(subject.value)
-        low, high = ends if name == "none" else hold(value, *ends)
+        low, high = ends if name == NO_INTERVAL else hold(value, *ends)
         if bound.measure.name == "total_cost":
             # The number of cases is given, so the total is that many times the mean.
             value, low, high = (part * self.confusion.n for part in (value, low, high))

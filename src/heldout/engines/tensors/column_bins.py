@@ -7,21 +7,60 @@ from typing import Any
 
 import numpy as np
 
-from heldout.engines.tensors.kernels import count_grid
-from heldout.evidence.bin_grid import POINT, WHOLE, WIDEST
+from heldout.engines.tensors.kernels import LONGEST, count_grid, sum_positive
+from heldout.engines.tensors.ladder_cells import bins_of_counters, find_cells
+from heldout.engines.tensors.transfers import fetch
+from heldout.evidence.bin_grid import POINT, WHOLE, WIDEST, Ladder
 from heldout.evidence.score_bins import MOST, ScoreBins
 
 # A grid is tried first that is up to so many times, as a power of two, finer than there may be bins: few bins spread
 # unevenly over the range of their scores, and many would take more room than the cache of the device has.
 FINER, FINER_OF_MANY = 3, 2
 MANY = 1 << 17
-# Counters of a grid have 32 bits.
-LONGEST = 1 << 31
+# Rows from which it is told whether very many scores are distinct, and marks that they leave, as a power of two.
+LOOKED_AT, MARKS = 1 << 22, 24
+# An odd number whose multiples spread over all numbers of 64 bits: 2**64 over the golden ratio, as a signed one.
+SPREAD = 0x9E3779B97F4A7C15 - (1 << 64)
 # Bins of several columns are counted at once, as long as the counters are at most this many.
 COUNTERS = 1 << 24
 # Exponents of powers of two with which floats of 32 bits are multiplied without rounding.
 SAFE = 100
 SIGN = -(1 << 31)
+
+
+def positive_bins(
+    p: Any, positive: Any, eps: float, *, weight: Any = None, most: int = MOST
+) -> tuple[ScoreBins, dict[str, Any]]:
+    """Bins of probabilities of the positive class, as files are counted, and the sums of their losses.
+
+    Where more than `most` are distinct they are counted on the ladder while losses are summed, and not sorted.
+    """
+    ladder = Ladder.of(most) if weight is None else None
+    if ladder is None or not _is_crowded(p, most):
+        state, _ = sum_positive(p, positive, eps, weight)
+        return sorted_bins(p, positive, 2, weight=weight, most=most, ladder=ladder), state
+    state, table = sum_positive(p, positive, eps, None, ladder)
+    ends = fetch(_ends(p[:, None])).T
+    return bins_of_counters(ladder, [table.reshape(1, -1, 2)], ends, most)[0], state
+
+
+def _is_crowded(scores: Any, most: int) -> bool:
+    """Whether more than so many distinct scores are certain: their bits, stirred, mostly leave marks of their own."""
+    import torch
+
+    if len(scores) <= most:
+        return False
+    some = scores[:: max(len(scores) // LOOKED_AT, 1)].double() + 0.0
+    stirred = (some.view(torch.int64) * SPREAD) >> (64 - MARKS) & ((1 << MARKS) - 1)
+    marks = torch.zeros(1 << MARKS, dtype=torch.bool, device=scores.device)
+    return int(marks.index_fill_(0, stirred, value=True).sum()) > most
+
+
+def _ends(values: Any) -> Any:
+    """The least and the greatest of every column, as floats of 64 bits."""
+    import torch
+
+    return torch.stack(torch.aminmax(values, dim=0)).double() + 0.0
 
 
 def columns_bins(
@@ -34,7 +73,7 @@ def columns_bins(
     columns = values.shape[1]
     found: list[ScoreBins | None] = [None] * columns
     tables = 2 if sided else k
-    if weight is None and most < len(values) < LONGEST:
+    if weight is None and most < len(values) <= LONGEST:
         at_once = max(COUNTERS // (_cells(most) * tables), 1)
         for start in range(0, columns, at_once):
             some = slice(start, min(start + at_once, columns))
@@ -53,8 +92,7 @@ def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> lis
     """
     import torch
 
-    ends = torch.stack(torch.aminmax(values, dim=0)).double().cpu().numpy() + 0.0
-    low, high = ends
+    low, high = fetch(_ends(values))
     exponent = _exponents(low, high, most)
     scale = np.exp2(-exponent.astype(np.float64))
     first = np.floor(low * scale) // 16 * 16
@@ -69,7 +107,7 @@ def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> lis
     for _ in range(FINER + 1):
         levels.append(levels[-1].reshape(len(met), -1, 2).any(dim=2))
         numbers.append(levels[-1].sum(dim=1))
-    counted = torch.stack(numbers).cpu().numpy()
+    counted = fetch(torch.stack(numbers))
     level = np.argmax(counted <= most, axis=0)
     # Where the finest grid has room to spare, a finer one may have room as well.
     usable &= (counted <= most).any(axis=0) & (level > 0)
@@ -77,17 +115,19 @@ def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> lis
     for up in sorted(set(level[usable].tolist())):
         chosen = np.flatnonzero(usable & (level == up))
         there = torch.as_tensor(chosen, device=table.device)
-        kept = levels[up][there].nonzero()
+        column, cell = levels[up][there].nonzero().unbind(dim=1)
         joined = table[there].reshape(len(chosen), -1, 1 << up, k).sum(dim=2)
         # As they are kept: four bytes travel faster, but widening them here takes longer than that saves.
-        counts = joined[kept[:, 0], kept[:, 1]].cpu().numpy()
-        cells = kept[:, 1].double().cpu().numpy()
-        ends = np.cumsum(counted[up][chosen]).tolist()
-        for at, start, stop in zip(chosen.tolist(), [0, *ends], ends, strict=False):
-            base = int(exponent[at]) + up
-            lower = (cells[start:stop] + first[at] / (1 << up)) * 2.0**base + 0.0
-            widths = np.full(stop - start, base, dtype=np.int16)
-            found[at] = ScoreBins(lower, widths, counts[start:stop], base, float(low[at]), float(high[at]), most=most)
+        counts = fetch(joined[column, cell])
+        bases = exponent[chosen] + up
+        starts = torch.as_tensor(np.stack([first[chosen] / (1 << up), np.ldexp(1.0, bases)]), device=table.device)
+        lower = fetch((cell + starts[0][column]) * starts[1][column] + 0.0)
+        sizes = counted[up][chosen]
+        widths, stops = np.repeat(bases.astype(np.int16), sizes), np.cumsum(sizes).tolist()
+        for at, base, start, stop in zip(chosen.tolist(), bases.tolist(), [0, *stops], stops, strict=False):
+            here = slice(start, stop)
+            ends = float(low[at]), float(high[at])
+            found[at] = ScoreBins(lower[here], widths[here], counts[here], base, *ends, most=most)
     return found
 
 
@@ -103,8 +143,10 @@ def _exponents(low: Any, high: Any, most: int) -> Any:
     return power + (part > 0.5)
 
 
-def sorted_bins(scores: Any, codes: Any, k: int, *, weight: Any = None, most: int = MOST) -> ScoreBins:
-    """Bins of one column by sorting it: a bin for each distinct score, or on the finest grid that has room."""
+def sorted_bins(
+    scores: Any, codes: Any, k: int, *, weight: Any = None, most: int = MOST, ladder: Ladder | None = None
+) -> ScoreBins:
+    """Bins of one column by a sort: one for each distinct score, or of the ladder, or of the finest grid with room."""
     import torch
 
     if weight is None and scores.dtype == torch.float32:
@@ -115,21 +157,25 @@ def sorted_bins(scores: Any, codes: Any, k: int, *, weight: Any = None, most: in
         place, distinct = _runs(ordered)
         code, rows = codes[order].long(), torch.ones_like(place)
         sums = () if weight is None else (weight[order], weight[order] ** 2)
-    ends = distinct[0], distinct[-1]
-    base = POINT if len(distinct) <= most else _base(distinct, most)
-    if base != POINT:
-        lower, distinct = _runs(_floored(distinct, base))
-        place = lower[place]
-    cell = place * k + code
-    size = len(distinct) * k
+    ends = float(distinct[0]), float(distinct[-1])
+    if len(distinct) <= most:
+        base, low = POINT, fetch(distinct)
+        exponent = np.full(len(low), base, dtype=np.int16)
+    elif ladder is not None:
+        joined, cells = _runs(find_cells(ladder, distinct))
+        base, place = -ladder.bits, joined[place]
+        low, exponent = ladder.edges(fetch(cells))
+    else:
+        base = _base(distinct, most)
+        joined, edges = _runs(_floored(distinct, base))
+        low, place = fetch(edges), joined[place]
+        exponent = np.full(len(low), base, dtype=np.int16)
+    cell, size = place * k + code, len(low) * k
     counts = torch.zeros(size, dtype=torch.int64, device=cell.device).scatter_add_(0, cell, rows)
     heavy = [torch.zeros(size, dtype=torch.float64, device=cell.device).scatter_add_(0, cell, part) for part in sums]
-    low = distinct.cpu().numpy()
-    tables = [table.reshape(-1, k).cpu().numpy() for table in (counts, *heavy)]
-    widths = np.full(len(low), base, dtype=np.int16)
+    tables = [fetch(table).reshape(-1, k) for table in (counts, *heavy)]
     weights, squares = tables[1:] or (None, None)
-    ends_met = float(ends[0]), float(ends[1])
-    return ScoreBins(low, widths, tables[0], base, *ends_met, weights, squares, None, most)
+    return ScoreBins(low, exponent, tables[0], base, *ends, weights, squares, None, most)
 
 
 def _runs(ordered: Any) -> tuple[Any, Any]:

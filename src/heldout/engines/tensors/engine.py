@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from heldout.arguments import require
 from heldout.engines.memory import most_bins, positive_among
 from heldout.engines.tensors import loss_sums
-from heldout.engines.tensors.column_bins import columns_bins
-from heldout.engines.tensors.kernels import AT_ONCE, count_cells, sum_positive
+from heldout.engines.tensors.column_bins import columns_bins, positive_bins
+from heldout.engines.tensors.kernels import AT_ONCE, count_cells
+from heldout.engines.tensors.transfers import fetch
 from heldout.evidence import Confusion, Label
 from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns
 from heldout.evidence.labels import places
@@ -103,12 +104,16 @@ class _Batch:
         # Nan and infinities are not whole either.
         found += [(column == column.floor()).all() for column in labels if column.is_floating_point()]
         found += [] if self.weight is None else list(self.weight.aminmax())
-        numbers = torch.stack([number.double() for number in found])
-        extreme = None
+        numbers = [number.double().reshape(1) for number in found]
         if self.score is not None:
             places = self._extremes()
-            extreme = self.score[places].double().cpu().numpy().reshape(3, -1), places.cpu().numpy()
-        return _Ends.of(self, numbers.cpu().tolist(), extreme)
+            numbers += [places.double(), self.score[places].double().reshape(-1)]
+        # One message, and one wait.
+        read = fetch(torch.cat(numbers))
+        extreme = None
+        if self.score is not None:
+            extreme = read[len(found) + 3 :].reshape(3, -1), read[len(found) : len(found) + 3].astype(np.int64)
+        return _Ends.of(self, read[: len(found)].tolist(), extreme)
 
     def _extremes(self) -> Any:
         """The rows with the lowest score, the highest, and the sum that is farthest from 1; nan is beyond all."""
@@ -203,10 +208,7 @@ def _fetched(slices: Any) -> Any:
     """Slices by name with what is on a device brought to memory."""
     if not isinstance(slices, Mapping):
         return slices
-    return {
-        name: values if (tensor := as_tensor(values)) is None else tensor.cpu().numpy()
-        for name, values in slices.items()
-    }
+    return {name: values if (tensor := as_tensor(values)) is None else fetch(tensor) for name, values in slices.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,12 +230,13 @@ def _settle(batch: _Batch, ends: _Ends, asked: ReadOptions) -> _Settled | None:
     """A few rows that stand for all: every pair of classes that was met, and the scores that run farthest."""
     cells = predicted = None
     if batch.predicted is None:
-        truth = np.flatnonzero(count_cells(batch.truth, None, ends.truth, None).cpu().numpy()) + ends.truth[0]
+        truth = fetch(count_cells(batch.truth, None, ends.truth, None).nonzero()[:, 0]) + ends.truth[0]
     else:
-        width = ends.predicted[1] - ends.predicted[0] + 1
-        table = count_cells(batch.truth, batch.predicted, ends.truth, ends.predicted).cpu().numpy()
-        met = np.flatnonzero(table)
-        truth, predicted, cells = met // width + ends.truth[0], met % width + ends.predicted[0], table[met]
+        shape = [high - low + 1 for low, high in (ends.truth, ends.predicted)]
+        table = count_cells(batch.truth, batch.predicted, ends.truth, ends.predicted).reshape(shape)
+        met = table.nonzero()
+        truth, predicted = (fetch(met[:, at]) + low for at, low in ((0, ends.truth[0]), (1, ends.predicted[0])))
+        cells = fetch(table[met[:, 0], met[:, 1]])
     size, clip = max(len(truth), 3), False
     raw, notes = None, list(batch.notes)
     if batch.score is not None:
@@ -377,41 +380,45 @@ def _cells_confusion(settled: _Settled) -> Confusion:
     seen, cells = settled.rows, require(settled.cells, "labels were counted")
     k = len(seen.labels)
     both = (_rows_places(seen.truth, seen.truth_place), _rows_places(seen.predicted, seen.predicted_place))
-    table = np.zeros(k * k, dtype=np.int64)
-    np.add.at(table, both[0][: len(cells)] * k + both[1][: len(cells)], cells)
-    return _of_cells(seen, table, None, None)
+    table = np.zeros((k, k), dtype=np.int64)
+    np.add.at(table, (both[0][: len(cells)], both[1][: len(cells)]), cells)
+    met = np.nonzero(table)
+    return _of_cells(seen, met, table[met])
 
 
 def _confusion(true: Any, called: Any, weight: Any, seen: Predictions) -> Confusion:
     k = len(seen.labels)
-    cases = count_cells(true, called, (0, k - 1), (0, k - 1)).cpu().numpy()
-    if weight is None:
-        return _of_cells(seen, cases, None, None)
-    sums, squares = _sums(true.long() * k + called, weight, k * k)
-    return _of_cells(seen, cases, sums, squares)
+    cases = count_cells(true, called, (0, k - 1), (0, k - 1))
+    there = cases.nonzero()[:, 0]
+    sums = [] if weight is None else [part[there] for part in _sums(true.long() * k + called, weight, k * k)]
+    found = [fetch(part) for part in (there // k, there % k, cases[there], *sums)]
+    return _of_cells(seen, (found[0], found[1]), *found[2:])
 
 
-def _sums(key: Any, weight: Any, size: int) -> list[NDArray[np.float64]]:
+def _sums(key: Any, weight: Any, size: int) -> list[Any]:
     """The sums of weights and of their squares by key."""
-    return [key.new_zeros(size, dtype=power.dtype).scatter_add_(0, key, power).cpu().numpy()
-            for power in (weight, weight * weight)]  # fmt: skip
+    return [key.new_zeros(size, dtype=power.dtype).scatter_add_(0, key, power) for power in (weight, weight * weight)]
 
 
 def _of_cells(
-    seen: Predictions, cases: NDArray[Any], sums: NDArray[Any] | None, squares: NDArray[Any] | None
+    seen: Predictions,
+    met: tuple[NDArray[Any], ...],
+    cases: NDArray[Any],
+    sums: NDArray[Any] | None = None,
+    squares: NDArray[Any] | None = None,
 ) -> Confusion:
-    """The confusion matrix without the classes that neither column holds, unless they were declared."""
-    met, k = np.flatnonzero(cases), len(seen.labels)
-    rows, columns, labels = met // k, met % k, seen.labels
+    """The confusion matrix of the cells met, without classes that neither column holds unless they were declared."""
+    rows, columns = met
+    labels = seen.labels
     if not seen.keep_labels:
-        occurring = np.zeros(k, dtype=bool)
+        occurring = np.zeros(len(labels), dtype=bool)
         occurring[rows] = occurring[columns] = True
         move = np.cumsum(occurring) - 1
         rows, columns = move[rows], move[columns]
         labels = tuple(label for label, there in zip(labels, occurring.tolist(), strict=True) if there)
     if sums is None or squares is None:
-        return Confusion(labels, rows, columns, cases[met])
-    return Confusion(labels, rows, columns, sums[met], squares=squares[met], rows=cases[met])
+        return Confusion(labels, rows, columns, cases)
+    return Confusion(labels, rows, columns, sums, squares=squares, rows=cases)
 
 
 def _tally(values: Any, true: Any, batch: _Batch, seen: Predictions) -> ScoreTally:
@@ -420,9 +427,10 @@ def _tally(values: Any, true: Any, batch: _Batch, seen: Predictions) -> ScoreTal
     eps = float(np.finfo(np.float32 if batch.single else np.float64).eps)
     if not scores.per_class:
         positive = true == (labels.index(seen.positive) if seen.positive is not None else 1)
-        bins = columns_bins(values[:, None], positive, 2, weight=weight)
-        state = sum_positive(values, positive, eps, weight) if scores.is_probability else None
-        return ScoreTally(bins, _probabilities(state, weight), scores.unfit)
+        if not scores.is_probability:
+            return ScoreTally(columns_bins(values[:, None], positive, 2, weight=weight), None, scores.unfit)
+        bins, state = positive_bins(values, positive, eps, weight=weight)
+        return ScoreTally((bins,), _probabilities(state, weight), scores.unfit)
     k, state = len(labels), None
     sided = class_columns(k) != k
     bins = columns_bins(values, true, k, weight=weight, most=most_bins(k), sided=sided)
@@ -435,8 +443,7 @@ def _tally(values: Any, true: Any, batch: _Batch, seen: Predictions) -> ScoreTal
 def _probabilities(state: Any, weight: Any) -> Probabilities | None:
     if state is None:
         return None
-    arrays = {name: tensor.cpu().numpy() for name, tensor in state.items()}
-    return loss_sums.probabilities(arrays, weighted=weight is not None)
+    return loss_sums.probabilities({name: fetch(part) for name, part in state.items()}, weighted=weight is not None)
 
 
 def _slices(
@@ -461,11 +468,12 @@ def _slices(
     size = k * k
     for column in columns:
         size *= len(column.labels)
-    table = torch.bincount(key, minlength=size).cpu().numpy()
-    cells = np.flatnonzero(table)
+    table = torch.bincount(key, minlength=size)
+    there = table.nonzero()[:, 0]
+    cells, cases = fetch(there), fetch(table[there])
     present, index = np.unique(cells // (k * k), return_inverse=True)
     entries = labels, present, index, cells // k % k, cells % k
     if weight is None:
-        return SliceCounts(FoldCounts(*entries, table[cells]), None, None, None)
-    sums, squares = (FoldCounts(*entries, part[cells]) for part in _sums(key, weight, size))
-    return SliceCounts(FoldCounts(*entries, table[cells]), sums, squares, None)
+        return SliceCounts(FoldCounts(*entries, cases), None, None, None)
+    sums, squares = (FoldCounts(*entries, fetch(part[there])) for part in _sums(key, weight, size))
+    return SliceCounts(FoldCounts(*entries, cases), sums, squares, None)

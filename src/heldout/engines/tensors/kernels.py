@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 
 from heldout.engines.tensors import loss_sums
+from heldout.engines.tensors.ladder_cells import find_cells
+from heldout.evidence.bin_grid import BIAS, STEP, Ladder
 from heldout.evidence.losses import LOSSES
 
 # Numbers that are worked on at once.
@@ -17,11 +19,13 @@ MOST_PAIRS = 1023
 FEW = 1 << 16
 GRID_BLOCK, BATCH_BLOCK = 1024, 256
 # Rows of a block, warps that work on it, and programs for each processor of the device that share the rows.
-PAIRS, LOSS_ROWS = (2048, 8, 16), (64, 1, 32)
+PAIRS, LOSS_ROWS, CALIBRATION_ROWS = (2048, 8, 16), (256, 8, 16), (128, 4, 16)
 # Rows of a block of one column, and warps.
 COLUMN = (1024, 4)
-# What the kernel of losses sums, in its order.
-SUMMED = ("brier", "log_loss", "spherical_score")
+# What the kernel of losses sums, in its order, and how many bins of calibration another one has.
+SUMMED, CALIBRATED = ("brier", "log_loss", "spherical_score"), 10
+# Rows of which a counter of 32 bits holds the number, and rows of one thread, which counts two classes in one of them.
+LONGEST, MOST_OF_THREAD = (1 << 31) - 1, (1 << 15) - 1
 
 
 @cache
@@ -132,52 +136,97 @@ def count_grid(values: Any, codes: Any, k: int, scale: Any, first: Any, size: in
     return table.reshape(columns, size, k)
 
 
-def sum_positive(p: Any, positive: Any, eps: float, weight: Any = None) -> dict[str, Any]:
-    """The sums of losses and calibration of probabilities of the positive class."""
+def sum_positive(
+    p: Any, positive: Any, eps: float, weight: Any = None, ladder: Ladder | None = None
+) -> tuple[dict[str, Any], Any]:
+    """The sums of losses and calibration of probabilities of the positive class; on a ladder, rows by bin and class."""
+    import torch
+
     state = loss_sums.begin(2, p.device, weighted=weight is not None)
+    table = None
+    if ladder is not None:
+        kind = torch.int32 if len(p) <= LONGEST else torch.int64
+        table = torch.zeros(2 * len(ladder), dtype=kind, device=p.device)
+    if weight is None and _runs_kernels(p) and _sums_by_kernels():
+        _sum_by_kernels(state, p.contiguous(), _bytes(positive), eps, ladder, table)
+        return state, table
     at_once = loss_sums.ROWS_AT_ONCE
-    if weight is None and _runs_kernels(p) and tuple(LOSSES) == SUMMED:
-        return _sum_losses(state, p.contiguous(), positive, eps)
     for start in range(0, len(p), at_once):
         rows = slice(start, start + at_once)
-        part = None if weight is None else weight[rows]
-        loss_sums.add_positive(state, p[rows].double(), positive[rows], eps, part)
-    return state
+        part = p[rows].double()
+        loss_sums.add_positive(state, part, positive[rows], eps, None if weight is None else weight[rows])
+        if ladder is not None:
+            add_cells(table, find_cells(ladder, part) * 2 + positive[rows])
+    return state, table
 
 
-def _sum_losses(state: dict[str, Any], p: Any, positive: Any, eps: float) -> dict[str, Any]:
+def _sums_by_kernels() -> bool:
+    """Whether the kernels sum what evidence asks for."""
+    return tuple(LOSSES) == SUMMED and loss_sums.BINS == CALIBRATED
+
+
+def _sum_by_kernels(state: dict[str, Any], p: Any, positive: Any, eps: float, ladder: Any, table: Any) -> None:
+    """In two readings: one for everything takes longer, because its sums fill the registers."""
     import torch
 
     from heldout.engines.tensors import triton_kernels
 
     # The first rows tell the centres.
-    begun = loss_sums.begin(2, p.device, weighted=False)
-    loss_sums.add_positive(begun, p[:FEW].double(), positive[:FEW], eps)
-    state["centre"] = begun["centre"]
+    state["centre"] = loss_sums.find_centre(p[:FEW].double(), positive[:FEW] != 0, eps)
+    block, warps, each = CALIBRATION_ROWS
+    out = torch.zeros((_programs(p, each), loss_sums.TERMS, 32), dtype=torch.float64, device=p.device)
+    sums, edges = torch.zeros_like(out[0]), _calibration_edges(p)
+    sizes = {"TERMS": loss_sums.TERMS, "KEYS": 32, "BINS": loss_sums.BINS}
+    # Without a ladder nothing is counted on it.
+    steps = _steps(Ladder(STEP) if ladder is None else ladder)
+    at_once = min(LONGEST, len(out) * block * MOST_OF_THREAD)
+    for some, sides in zip(p.split(at_once), positive.split(at_once), strict=True):
+        cells = None if table is None else torch.zeros_like(table, dtype=torch.int32)
+        triton_kernels.count_and_calibrate[(len(out),)](
+            some, sides, cells if cells is not None else out, edges, out, len(some), COUNTS=cells is not None,
+            BLOCK=block, num_warps=warps, **sizes, **steps,
+        )  # fmt: skip
+        sums += out.sum(dim=0)
+        if table is not None:
+            table += cells
     block, warps, each = LOSS_ROWS
-    programs, keys = _programs(p, each), 32
-    out = torch.zeros((programs, loss_sums.TERMS, keys), dtype=torch.float64, device=p.device)
-    edges = torch.linspace(0, 1, loss_sums.BINS + 1, dtype=torch.float64, device=p.device)[1:-1].contiguous()
-    triton_kernels.sum_losses[(programs,)](
-        p, _bytes(positive), state["centre"], edges, out, state["clipped"], len(p), eps,
-        BINS=loss_sums.BINS, TERMS=loss_sums.TERMS, KEYS=keys, BLOCK=block, num_warps=warps,
-    )  # fmt: skip
-    sums = out.sum(dim=0)[:, : loss_sums.KEYS]
-    number, squares = sums[0], sums[2]
-    # The Brier loss is the square, so the first power of it about its centre is known by class and bin.
-    sums[3] = squares - state["centre"][0] * number
-    state["sums"], state["cases"] = sums[None], number.round().long()
-    return state
+    out = torch.zeros((_programs(p, each), *sums.shape), dtype=torch.float64, device=p.device)
+    triton_kernels.sum_losses[(len(out),)](
+        p, positive, state["centre"], out, state["clipped"], len(p), eps, BLOCK=block, num_warps=warps, **sizes
+    )
+    sums += out.sum(dim=0)
+    state["sums"] = sums[None, :, : loss_sums.KEYS]
+    state["cases"] = state["sums"][0, 0].round().long()
+
+
+def _calibration_edges(p: Any) -> Any:
+    """The inner edges of the bins of calibration in the floats of p, rounded down: no p of these lies between."""
+    import torch
+
+    edges = torch.linspace(0, 1, loss_sums.BINS + 1, dtype=torch.float64, device=p.device)[1:-1]
+    near = edges.to(p.dtype)
+    return torch.where(near.double() > edges, torch.nextafter(near, torch.zeros_like(near)), near).contiguous()
+
+
+@cache
+def _steps(ladder: Ladder) -> dict[str, Any]:
+    """The numbers of a ladder as kernels take them."""
+    deep = 2.0**ladder.deepest
+    return {
+        "BITS": ladder.bits, "SHIFT": ladder.shift, "MIDDLE": ladder.middle, "FIRST": ladder.first_octave,
+        "TOP": ladder.top, "LAST_OCTAVE": ladder.last_octave, "LAST": ladder.last,
+        "INSIDE": (BIAS - ladder.step) * ladder.octave, "DEEP": deep, "LINEAR": ladder.octave / deep,
+    }  # fmt: skip
 
 
 def counts_batches(values: Any, targets: Any) -> bool:
     """Whether one kernel can count a batch of two classes: one column, and whole numbers as targets."""
     one = values.shape[1] == 1 and not targets.is_floating_point() and targets.device == values.device
-    return bool(one and values.is_cuda and has_triton() and tuple(LOSSES) == SUMMED and FEW < 1 << 60)
+    return bool(one and values.is_cuda and has_triton() and _sums_by_kernels() and FEW < 1 << 60)
 
 
 def count_batch(
-    state: dict[str, Any], values: Any, targets: Any, ladder: Any, mode: int, place: int, ignored: int | None,
+    state: dict[str, Any], values: Any, targets: Any, ladder: Ladder, mode: int, place: int, ignored: int | None,
     before: int,
 ) -> None:  # fmt: skip
     """Check and count a batch of two classes by two kernels; `state` has the centres of the losses already.
@@ -187,7 +236,6 @@ def count_batch(
     import torch
 
     from heldout.engines.tensors import triton_kernels
-    from heldout.engines.tensors.ladder import LOWEST
 
     n = len(values)
     column, classes = values.reshape(-1), _bytes(targets)
@@ -202,6 +250,5 @@ def count_batch(
         column, classes, seen, state["flags"], state["reach"], state["bins"], state["confusion"], state["sums"],
         state["cases"], state["clipped"], state["centre"], state["limits"], n, skipped,
         float(torch.finfo(values.dtype).eps),
-        MODE=mode, IGNORES=skips, PLACE=place, DEPTH=ladder.depth, RUNG=ladder.rung, LOWEST=LOWEST,
-        SLOPE=ladder.slope, SIZE=ladder.size, BINS=loss_sums.BINS, KEYS=32, BLOCK=BATCH_BLOCK,
+        MODE=mode, IGNORES=skips, PLACE=place, BINS=loss_sums.BINS, KEYS=32, BLOCK=BATCH_BLOCK, **_steps(ladder),
     )  # fmt: skip

@@ -57,12 +57,24 @@ def _part(column: Any, rows: slice) -> Any:
 
 
 def _add_positive(state: State, p: Any, positive: Any, eps: float, weight: Any, valid: Any) -> None:
+    case, gap = _of_positive(p, positive, eps)
+    _add(state, case, p, positive, gap, case.right < eps, weight, valid)
+
+
+def _of_positive(p: Any, positive: Any, eps: float) -> tuple[CaseProbabilities, Any]:
     import torch
 
     gap = positive.double() - p
     right = torch.where(positive, p, 1.0 - p)
-    case = CaseProbabilities(right, right.clamp(min=eps), gap * gap)
-    _add(state, case, p, positive, gap, right < eps, weight, valid)
+    return CaseProbabilities(right, right.clamp(min=eps), gap * gap), gap
+
+
+def find_centre(p: Any, positive: Any, eps: float) -> Any:
+    """The mean of every loss over some rows, about which those of all rows are then summed."""
+    import torch
+
+    case, _ = _of_positive(p, positive, eps)
+    return torch.stack([loss.formula(case).mean() for loss in LOSSES.values()])
 
 
 def add_classes(state: State, table: Any, true: Any, eps: float, weight: Any = None, valid: Any = None) -> None:

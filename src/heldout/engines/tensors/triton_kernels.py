@@ -1,4 +1,4 @@
-"""Kernels of Triton: counting pairs of classes, cells of a grid, and sums of losses, each in one reading of the rows.
+"""Kernels of Triton: pairs of classes, cells of a grid, bins of the ladder, and sums of losses and calibration.
 
 They are written so that every answer is that of the torch operations in `kernels`, which are used without Triton:
 counts are equal, and sums, made in floats of 64 bits, differ by rounding alone.
@@ -125,9 +125,10 @@ def _as_bits(row):
 @steady
 def count_batch(
     values, targets, seen, flags, reach, bins, confusion, sums, cases, clipped, centre, limits, n, ignored, eps,
-    MODE: tl.constexpr, IGNORES: tl.constexpr, PLACE: tl.constexpr, DEPTH: tl.constexpr, RUNG: tl.constexpr,
-    LOWEST: tl.constexpr, SLOPE: tl.constexpr, SIZE: tl.constexpr, BINS: tl.constexpr, KEYS: tl.constexpr,
-    BLOCK: tl.constexpr,
+    MODE: tl.constexpr, IGNORES: tl.constexpr, PLACE: tl.constexpr, BINS: tl.constexpr, KEYS: tl.constexpr,
+    BLOCK: tl.constexpr, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr, FIRST: tl.constexpr,
+    TOP: tl.constexpr, LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr,
+    LINEAR: tl.constexpr,
 ):  # fmt: skip
     """Count the sound rows of a batch of two classes: bins of the ladder, confusion, losses and calibration.
 
@@ -159,7 +160,7 @@ def count_batch(
     bits = p.to(tl.int64, bitcast=True)
     tl.atomic_min(reach, tl.min(tl.where(valid, bits, 9218868437227405312)))
     tl.atomic_min(reach + 1, tl.min(tl.where(valid, -bits, 9218868437227405312)))
-    place = _climb(p, bits, DEPTH, RUNG, LOWEST, SLOPE, SIZE)
+    place = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST_OCTAVE, LAST, INSIDE, DEEP, LINEAR)
     hit = target == PLACE
     y = hit.to(tl.float64)
     tl.atomic_add(bins + (place * 2 + hit.to(tl.int64)), tl.full([BLOCK], 1, dtype=tl.int64), mask=valid, sem="relaxed")
@@ -195,16 +196,18 @@ def count_batch(
 
 
 @jit
-def _climb(
-    p, bits, DEPTH: tl.constexpr, RUNG: tl.constexpr, LOWEST: tl.constexpr, SLOPE: tl.constexpr, SIZE: tl.constexpr,
+def _find_cell(
+    p, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr, FIRST: tl.constexpr, TOP: tl.constexpr,
+    LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr, LINEAR: tl.constexpr,
 ):  # fmt: skip
-    """The bin of the ladder for each probability, as `Ladder.places` has it."""
+    """The bin of the ladder for each probability, a float of 64 bits, as `find_cells` has it."""
     low = p < 0.5
-    turned = tl.where(low, bits, (1.0 - p).to(tl.int64, bitcast=True) - 1)
-    rung = tl.maximum((turned >> (52 - RUNG)) - ((1023 - LOWEST) << RUNG) + 1, 0)
-    middle = (p * (1 << DEPTH)).to(tl.int64) + (1 + SLOPE - (1 << RUNG))
-    place = tl.where(turned >= 4580160821035794432, middle, tl.where(low, rung, SIZE - 2 - rung))
-    return tl.where(p >= 1.0, SIZE - 1, place)
+    turned = tl.where(low, p.to(tl.int64, bitcast=True), (1.0 - p).to(tl.int64, bitcast=True) - 1)
+    number = (turned >> SHIFT).to(tl.int32)
+    above = tl.where(p == 1.0, LAST, TOP - tl.maximum(number, LAST_OCTAVE))
+    below = tl.where(p < DEEP, (tl.minimum(p, DEEP) * LINEAR).to(tl.int32), number - FIRST)
+    middle = (p * (1 << BITS)).to(tl.int32) + MIDDLE
+    return tl.where(number >= INSIDE, middle, tl.where(low, below, above))
 
 
 @jit
@@ -222,25 +225,77 @@ def _add_both(where, values, y, BINS: tl.constexpr):
 
 
 @jit
-def sum_losses(
-    probability, positive, centre, edges, out, clipped, n, eps,
-    BINS: tl.constexpr, TERMS: tl.constexpr, KEYS: tl.constexpr, BLOCK: tl.constexpr,
+def count_and_calibrate(
+    probability, positive, table, edges, out, n, COUNTS: tl.constexpr, TERMS: tl.constexpr, KEYS: tl.constexpr,
+    BINS: tl.constexpr, BLOCK: tl.constexpr, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr,
+    FIRST: tl.constexpr, TOP: tl.constexpr, LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr,
+    DEEP: tl.constexpr, LINEAR: tl.constexpr,
 ):  # fmt: skip
-    """Sums of the cases of every program, whose terms stand as in `loss_sums`.
+    """Rows by bin of the ladder and class; sums of every program by bin of calibration, as they stand in `loss_sums`.
 
-    1, y − p and its square are summed by class and bin. Of the log and the spherical loss about their centres the
-    first power is summed by class, in the first bin of each, and the others all in one; so are those of the Brier loss,
-    whose first power follows from the squares.
+    1 and y − p are summed by class and bin, its square by bin. Every thread has all sums of its rows: one table for all
+    threads would have to be added up for every few rows.
     """
-    keys = tl.arange(0, KEYS)
+    # Of ten bins nine edges, read once and not for every row.
+    e0, e1, e2, e3, e4 = tl.load(edges), tl.load(edges + 1), tl.load(edges + 2), tl.load(edges + 3), tl.load(edges + 4)
+    e5, e6, e7, e8 = tl.load(edges + 5), tl.load(edges + 6), tl.load(edges + 7), tl.load(edges + 8)
+    bins = tl.arange(0, 16)
+    number = tl.zeros([16, BLOCK], dtype=tl.int32)
+    missed = tl.zeros([16, BLOCK], dtype=tl.float64)
+    found = tl.zeros([16, BLOCK], dtype=tl.float64)
+    squares = tl.zeros([16, BLOCK], dtype=tl.float64)
+    certain = tl.zeros([BLOCK], dtype=tl.int32)
+    step = tl.num_programs(0).to(tl.int64) * BLOCK
+    for start in tl.range(tl.program_id(0).to(tl.int64) * BLOCK, n, step, num_stages=3):
+        rows = start + tl.arange(0, BLOCK)
+        there = rows < n
+        given = tl.load(probability + rows, mask=there, other=0.0)
+        hit = tl.load(positive + rows, mask=there, other=0) != 0
+        p = given.to(tl.float64)
+        # A row of the negative class in the lower half of a number, and one of the positive class in the upper half.
+        one = tl.where(there, tl.where(hit, 65536, 1), 0)
+        if COUNTS:
+            cell = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST_OCTAVE, LAST, INSIDE, DEEP, LINEAR)
+            # Very many may be 1, and would all wait for one counter.
+            certain += tl.where(given == 1.0, one, 0)
+            at = table + (cell * 2 + hit.to(tl.int32))
+            tl.atomic_add(at, tl.full([BLOCK], 1, dtype=tl.int32), mask=there & (given != 1.0), sem="relaxed")
+        gap = tl.where(there, hit.to(tl.float64) - p, 0.0)
+        place = (given > e0).to(tl.int32) + (given > e1).to(tl.int32) + (given > e2).to(tl.int32)
+        place += (given > e3).to(tl.int32) + (given > e4).to(tl.int32) + (given > e5).to(tl.int32)
+        place += (given > e6).to(tl.int32) + (given > e7).to(tl.int32) + (given > e8).to(tl.int32)
+        inside = place[None, :] == bins[:, None]
+        number += tl.where(inside, one[None, :], 0)
+        missed += tl.where(inside, tl.where(hit, 0.0, gap)[None, :], 0.0)
+        found += tl.where(inside, tl.where(hit, gap, 0.0)[None, :], 0.0)
+        squares += tl.where(inside, (gap * gap)[None, :], 0.0)
+    if COUNTS:
+        tl.atomic_add(table + 2 * LAST, tl.sum(certain & 65535))
+        tl.atomic_add(table + 2 * LAST + 1, tl.sum(certain >> 16))
+    base = out + tl.program_id(0).to(tl.int64) * (TERMS * KEYS) + bins
+    used = bins < BINS
+    tl.store(base, tl.sum(number & 65535, axis=1).to(tl.float64), mask=used)
+    tl.store(base + BINS, tl.sum(number >> 16, axis=1).to(tl.float64), mask=used)
+    tl.store(base + KEYS, tl.sum(missed, axis=1), mask=used)
+    tl.store(base + KEYS + BINS, tl.sum(found, axis=1), mask=used)
+    tl.store(base + 2 * KEYS, tl.sum(squares, axis=1), mask=used)
+
+
+@jit
+def sum_losses(
+    probability, positive, centre, out, clipped, n, eps,
+    TERMS: tl.constexpr, KEYS: tl.constexpr, BINS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Powers of the losses about their centres, sums of every program, as they stand in `loss_sums`.
+
+    The first power is summed by class, in the first bin of each, and the others all in one.
+    """
     brier_centre = tl.load(centre)
     log_centre = tl.load(centre + 1)
     sphere_centre = tl.load(centre + 2)
-    number = tl.zeros([KEYS], dtype=tl.float64)
-    gaps = tl.zeros([KEYS], dtype=tl.float64)
-    squares = tl.zeros([KEYS], dtype=tl.float64)
     none = tl.zeros([BLOCK], dtype=tl.float64)
-    b2, b3, l1, l2, l3, s1, s2, s3, hit_l, hit_s = none, none, none, none, none, none, none, none, none, none
+    b1, b2, b3, l1, l2, l3, s1, s2, s3 = none, none, none, none, none, none, none, none, none
+    hit_b, hit_l, hit_s = none, none, none
     low = tl.zeros([BLOCK], dtype=tl.int32)
     step = tl.num_programs(0).to(tl.int64) * BLOCK
     for start in range(tl.program_id(0).to(tl.int64) * BLOCK, n, step):
@@ -253,20 +308,11 @@ def sum_losses(
         gap = y - p
         square = gap * gap
         right = tl.where(hit, p, 1.0 - p)
-        raised = tl.maximum(right, eps)
         low += ((right < eps) & there).to(tl.int32)
-        place = tl.zeros([BLOCK], dtype=tl.int32)
-        for edge in tl.static_range(BINS - 1):
-            place += (p > tl.load(edges + edge)).to(tl.int32)
-        key = tl.where(hit, place + BINS, place)
-        key = tl.where(there, key, KEYS - 1)
-        at = key[:, None] == keys[None, :]
-        number += tl.histogram(key, KEYS).to(tl.float64)
-        gaps += tl.sum(tl.where(at, gap[:, None], 0.0), axis=0)
-        squares += tl.sum(tl.where(at, square[:, None], 0.0), axis=0)
         brier = (square - brier_centre) * one
-        loss = (-tl.log(raised) - log_centre) * one
+        loss = (-tl.log(tl.maximum(right, eps)) - log_centre) * one
         sphere = (right * tl.rsqrt(right * right + square) - sphere_centre) * one
+        b1 += brier
         b2 += brier * brier
         b3 += brier * brier * brier
         l1 += loss
@@ -275,25 +321,21 @@ def sum_losses(
         s1 += sphere
         s2 += sphere * sphere
         s3 += sphere * sphere * sphere
+        hit_b += brier * y
         hit_l += loss * y
         hit_s += sphere * y
     base = out + tl.program_id(0).to(tl.int64) * (TERMS * KEYS)
-    tl.store(base + keys, number)
-    tl.store(base + KEYS + keys, gaps)
-    tl.store(base + 2 * KEYS + keys, squares)
-    tl.store(base + 4 * KEYS, tl.sum(b2))
-    tl.store(base + 5 * KEYS, tl.sum(b3))
-    _store(base + 6 * KEYS, l1, hit_l, BINS)
-    tl.store(base + 7 * KEYS, tl.sum(l2))
-    tl.store(base + 8 * KEYS, tl.sum(l3))
-    _store(base + 9 * KEYS, s1, hit_s, BINS)
-    tl.store(base + 10 * KEYS, tl.sum(s2))
-    tl.store(base + 11 * KEYS, tl.sum(s3))
+    _store(base + 3 * KEYS, b1, hit_b, b2, b3, BINS, KEYS)
+    _store(base + 6 * KEYS, l1, hit_l, l2, l3, BINS, KEYS)
+    _store(base + 9 * KEYS, s1, hit_s, s2, s3, BINS, KEYS)
     tl.atomic_add(clipped, tl.sum(low).to(tl.int64))
 
 
 @jit
-def _store(where, every, hits, BINS: tl.constexpr):
+def _store(where, every, hits, second, third, BINS: tl.constexpr, KEYS: tl.constexpr):
+    """Write the three powers of one loss, the first by class."""
     positive = tl.sum(hits)
     tl.store(where, tl.sum(every) - positive)
     tl.store(where + BINS, positive)
+    tl.store(where + KEYS, tl.sum(second))
+    tl.store(where + 2 * KEYS, tl.sum(third))
