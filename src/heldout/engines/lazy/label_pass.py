@@ -347,23 +347,50 @@ def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[s
 
     if not roles.free:
         return roles, []
-    labels: Sequence[Label] | None = asked.labels
-    if not labels:
-        class_table = collected(roles.with_scores((), guessed=False).frame().group_by("truth").agg(nw.len()), "classes")
-        labels = encode(class_table.get_column("truth").to_native(), roles.called["truth"]).classes()
     needed = "predicted" not in roles.wanted
+    # Scores that nobody asked for are left out where one cannot be used, unless its row is to be left out instead.
+    optional = not needed and asked.missing != "drop"
+    labels: Sequence[Label] | None = asked.labels
+    unusable: Mapping[Any, int] = {}
+    if not labels:
+        class_table, unusable = _classes(roles, roles.free if optional else ())
+        labels = encode(class_table.get_column("truth").to_native(), roles.called["truth"]).classes()
     names, note = guessed_scores(roles.free, labels, asked, lambda column: needed or roles.kinds[column].is_numeric())
     scored_roles = roles.with_scores(names, guessed=True)
-    if note or needed or asked.missing == "drop":
+    if note or not optional:
         return scored_roles, [note] if note else []
-    scores = [nw.col(f"score_{index}") for index in range(len(names))]
-    usable = reduce(lambda left, right: left & right, ((~score.is_null()) & score.is_finite() for score in scores))
+    if not any(unusable.get(name, 1) for name in names):
+        return scored_roles, []
+    usable = reduce(lambda left, right: left & right, (_is_usable(index) for index in range(len(names))))
     table = scored_roles.frame().filter(~usable).select(nw.len().alias("n")).collect()
     if bad := int(table.get_column("n").to_list()[0]):
         what = "1 row has one" if bad == 1 else f"{bad:,} rows have some"
         why = f"the scores in {listing(names)} were not used, because {what} that is missing or not finite"
         return roles.with_scores((), guessed=False), [why]
     return scored_roles, []
+
+
+def _is_usable(index: int) -> nw.Expr:
+    """Whether a score is a finite number."""
+    import narwhals.stable.v2 as nw
+
+    score = nw.col(f"score_{index}")
+    return (~score.is_null()) & score.is_finite()
+
+
+def _classes(roles: LazyRoles, free: Sequence[Any]) -> tuple[nw.DataFrame[Any], dict[Any, int]]:
+    """The true classes that are met, and how many values of each column of numbers cannot be used, in one pass."""
+    import narwhals.stable.v2 as nw
+
+    numbers = [column for column in free if roles.kinds[column].is_numeric()]
+    frame = roles.with_scores(numbers, guessed=False).frame()
+    bad = {column: f"bad_{index}" for index, column in enumerate(numbers)}
+    if bad:
+        frame = frame.with_columns(
+            *((~_is_usable(index)).cast(nw.Int64).alias(name) for index, name in enumerate(bad.values()))
+        )
+    table = collected(frame.group_by("truth").agg(nw.len(), *(nw.col(name).sum() for name in bad.values())), "classes")
+    return table, {column: sum(table.get_column(name).to_list()) for column, name in bad.items()}
 
 
 def settle(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> SettledLabels:

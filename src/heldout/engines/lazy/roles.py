@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
 from heldout.engines.lazy.sum_tables import collect_native
+from heldout.engines.spark import is_spark
 from heldout.errors import ColumnError, HeldoutError
 from heldout.evidence.counted import weightless_note
 from heldout.predictions.case_values import CONVERT_TO_NUMBERS, refuse_content
@@ -190,7 +191,7 @@ def unreadable(frame: nw.LazyFrame[Any], used: Sequence[Any]) -> list[str]:
     >>> unreadable(nw.from_native(pl.LazyFrame({"a`b": [1]})), ["a`b"])
     []
     """
-    if not frame.implementation.is_pyspark():
+    if not is_spark(frame):
         return []
     native: Any = frame.to_native()
     exactly = str(native.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
