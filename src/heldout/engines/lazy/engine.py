@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
+from heldout.engines.lazy.dask_workers import watch_dask
 from heldout.engines.lazy.label_pass import SettledLabels, blanked, is_nan, kept, settle, with_scores
 from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable, without_weightless
 from heldout.engines.lazy.score_pass import Budget, LazyScores, finer, on_grid
@@ -353,7 +354,12 @@ def count_lazy(
     >>> counted.confusion.matrix.tolist(), source.sentence()
     ([[1, 1], [0, 1]], 'truth = y, predicted = p')
     """
-    every = lazy_roles(frame, name, roles, asked, from_file=from_file, withheld=withheld or {})
+    with watch_dask(is_dask=frame.implementation.is_dask()):
+        every = lazy_roles(frame, name, roles, asked, from_file=from_file, withheld=withheld or {})
+        return _count(every, asked, Budget(tolerance, passes, most))
+
+
+def _count(every: LazyRoles, asked: ReadOptions, budget: Budget) -> tuple[Counted, Source]:
     counting, weightless = without_weightless(every)
     found, notes = with_scores(counting, asked)
     idle = idle_columns(found.columns, list(found.wanted), [str(column) for column in found.slices])
@@ -365,7 +371,6 @@ def count_lazy(
     seen = settled.predictions
     folds = scores = None
     fold_scores: tuple[ScoreTally, ...] = ()
-    budget = Budget(tolerance, passes, most)
     keys, places = ([], None) if "fold" not in found.wanted else _folds(settled)
     if places is not None:
         folds = replace(cells, part=places[0]).folds(places[1])
@@ -391,11 +396,12 @@ def count_lazy(
     )
     if why := impossible(counted):
         raise ValuesError(
-            f"The rows of {name} changed between one reading and the next. What was counted does not fit: {why}.",
+            f"The rows of {every.columns.name} changed between one reading and the next. "
+            f"What was counted does not fit: {why}.",
             hint="count data that nobody writes to meanwhile, and write down rows that are drawn at random first.",
         )
     named = named_roles(dict(found.wanted), list(map(str, found.scores)), seen, made=settled.made is not None)
-    return counted, Source(name, tuple(named), found.guessed, lazy_group_like(found), tuple(idle))
+    return counted, Source(every.columns.name, tuple(named), found.guessed, lazy_group_like(found), tuple(idle))
 
 
 def _cells(settled: SettledLabels) -> ConfusionCells:
