@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import Missing, listing
 from heldout.arrays import Codes
+from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.roles import LazyRoles, collected
 from heldout.errors import LabelError, ValuesError
 from heldout.evidence import Label
@@ -63,6 +64,8 @@ def is_nan(column: nw.Expr) -> nw.Expr:
 
 # What tells the combinations apart; the id of a case would make every row one.
 KEYS = ("truth", "predicted", "fold", "group")
+# About what an entry of a group, a class and a bin takes in memory.
+BYTES_OF_ENTRY = 200
 # How Decimal writes a whole number.
 WRITTEN = re.compile(r"-?\d+\.0+")
 
@@ -181,6 +184,7 @@ def _check_labels(roles: LazyRoles) -> None:
         if role in roles.wanted and roles.is_float(role):
             column = nw.col(role)
             odd = roles.frame().filter(~column.is_null()).filter(column != column.floor())
+            begin_pass()
             for value in odd.select(column.min()).collect().get_column(role).to_list():
                 if value is not None:
                     encode(np.array([value]), roles.called[role])
@@ -319,6 +323,10 @@ class SettledLabels:
         """Whether a column of groups was named."""
         return "group" in self.roles.wanted
 
+    def group_bytes(self, columns: int) -> int:
+        """What so many columns of scores may take in memory here where each group has its own counts."""
+        return self.n * columns * BYTES_OF_ENTRY if self.grouped else 0
+
     def places(self, truth: Any) -> Codes:
         """The place among the labels of every value of a column of true classes, as it is in the data."""
         return places_of(encode(truth, "truth"), self.labels)
@@ -362,6 +370,7 @@ def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[s
     if not any(unusable.get(name, 1) for name in names):
         return scored_roles, []
     usable = reduce(lambda left, right: left & right, (_is_usable(index) for index in range(len(names))))
+    begin_pass()
     table = scored_roles.frame().filter(~usable).select(nw.len().alias("n")).collect()
     if bad := int(table.get_column("n").to_list()[0]):
         what = "1 row has one" if bad == 1 else f"{bad:,} rows have some"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats, make_objects
 from heldout.engines.lazy.label_pass import SettledLabels, kept
+from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.roles import collected
 from heldout.engines.lazy.sum_tables import (
     LEAST,
@@ -201,6 +202,7 @@ class ScoreColumn:
         score = nw.col(self.name)
         # One score of -0.0 and 0.0.
         single = self.rows.with_columns(nw.when(score == 0).then(nw.lit(0.0)).otherwise(score).alias("bin"))
+        begin_pass()
         counted = single.group_by("bin").agg(nw.len().alias("n")).select(nw.len().alias("n")).collect()
         return int(counted.get_column("n").to_list()[0])
 
@@ -223,7 +225,8 @@ def met_together(columns: Sequence[ScoreColumn], exponent: int, *, keys: Sequenc
         weight = nw.col("weight")
         expressions += [weight.alias("w1"), (weight * weight).alias("w2"), (weight * weight * weight).alias("w3")]
         sums += [nw.col(name).sum() for name in ("w1", "w2", "w3")]
-    table = collected(rows.with_columns(*expressions).group_by(*group_keys, "bin").agg(*sums), "bins of scores")
+    bins = rows.with_columns(*expressions).group_by(*group_keys, "bin").agg(*sums)
+    table = collected(bins, "bins of scores", needed=first.settled.group_bytes(len(names)))
     parts = [table] if len(names) == 1 else [table.filter(nw.col("of") == name) for name in names]
     return [column.from_table(part, keys) for column, part in zip(columns, parts, strict=True)]
 
@@ -402,7 +405,8 @@ class LazyScores:
         settled, scores = self.settled, self.settled.predictions.scores
         why = None if scores is None else scores.unfit
         task = ScoreTask.of(settled, folded=bool(self.folds))
-        if (counted := count_on_workers(self.rows, task, self.budget.most)) is not None:
+        needed = settled.group_bytes(len(settled.columns)) * (2 if self.folds else 1)
+        if (counted := count_on_workers(self.rows, task, self.budget.most, needed)) is not None:
             return self._refined_tally(counted.whole), tuple(
                 self._refined_tally(counted.folds[key], fold) for fold, key in enumerate(self.keys)
             )

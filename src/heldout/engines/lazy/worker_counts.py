@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from heldout.engines.bins import bins_of
 from heldout.engines.lazy.label_pass import SettledLabels, places_of
+from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.sum_tables import keyed
 from heldout.engines.memory import most_bins
 from heldout.engines.probability_sums import tally, tally_classes
@@ -215,15 +216,19 @@ class ScoreTask:
         return ScoreTally(every, losses, self.unfit, self.labels)
 
 
-def count_on_workers(rows: nw.LazyFrame[Any], task: ScoreTask, most: int) -> PartTallies | None:
-    """What the workers of Spark or Dask count of these rows; None where they cannot, so that expressions must."""
+def count_on_workers(rows: nw.LazyFrame[Any], task: ScoreTask, most: int, needed: int = 0) -> PartTallies | None:
+    """What the workers of Spark or Dask count of these rows; None where they cannot, so that expressions must.
+
+    `needed` are the bytes that the counts may take here.
+    """
     on_dask = rows.implementation.is_dask()
     if most != MOST or not (on_dask or is_spark(rows)):
         return None
     native: Any = rows.select(*task.needed).to_native()
-    if on_dask:
-        return _count_on_dask(native, task) if is_on_dask() else None
-    return _count_on_spark(native, task) if is_on_spark(native.sparkSession) else None
+    if not (is_on_dask() if on_dask else is_on_spark(native.sparkSession)):
+        return None
+    begin_pass(needed=needed)
+    return _count_on_dask(native, task) if on_dask else _count_on_spark(native, task)
 
 
 def is_on_dask() -> bool:
