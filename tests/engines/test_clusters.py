@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
 import polars as pl
@@ -214,7 +215,9 @@ def test_what_is_no_spark_master_is_said_before_java_does(master, said, tmp_path
         assert word in caught.value.hint
 
 
-@pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", "spark://a:1,b:2", "yarn", "k8s://https://a:64"])
+@pytest.mark.parametrize(
+    "master", ["local", "local[*]", "local[2,3]", "spark://a:1,b:2", "sc://a:15002", "yarn", "k8s://https://a:64"]
+)
 def test_every_kind_of_spark_master_passes(master):
     check_master(master)
 
@@ -294,6 +297,49 @@ def test_a_spark_session_that_is_there_is_used_and_left_running(spark_session, t
     assert spark_session.range(3).count() == 3
     with pytest.raises(OptionError, match=r"master is local\[7\], but this process has a Spark session on local\[2\]"):
         open_lazy(folder, "spark", "local[7]")
+
+
+def connect_session(host: str) -> object:
+    """Stands for a session of Spark Connect, which knows its server and has no context."""
+
+    class SparkSession:
+        client = SimpleNamespace(host=host)
+
+        def __getattr__(self, name: str) -> object:
+            raise AttributeError(f"{name} is not supported in Spark Connect")
+
+    SparkSession.__module__ = "pyspark.sql.connect.session"
+    return SparkSession()
+
+
+def test_a_spark_connect_session_that_is_there_is_used_and_left_running(monkeypatch):
+    import pyspark.sql
+
+    there = connect_session("lake.example")
+    monkeypatch.setattr(pyspark.sql.SparkSession, "active", classmethod(lambda _: there))
+    # It reads files where its server is.
+    assert spark.on_cluster(None)
+    for master in (None, "sc://lake.example:15002/;token=x"):
+        session, close = spark.spark_session(master)
+        assert session is there
+        close()
+    with pytest.raises(OptionError, match=r"a Spark session on sc://lake\.example already") as caught:
+        spark.spark_session("sc://other.example")
+    assert "leave out master" in caught.value.hint
+
+
+def test_a_spark_connect_server_without_its_packages_is_said(monkeypatch, tmp_path):
+    import pyspark.sql
+    from pyspark.errors import PySparkRuntimeError
+
+    def none(_: object) -> object:
+        raise PySparkRuntimeError("no session")
+
+    monkeypatch.setattr(pyspark.sql.SparkSession, "active", classmethod(none))
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    with pytest.raises(OptionError, match=r"master is sc://127\.0\.0\.1, and the packages with which") as caught:
+        open_lazy(parts(tmp_path, "parquet"), "spark", "sc://127.0.0.1")
+    assert caught.value.hint == 'pip install "pyspark[connect]".'
 
 
 def fake_java(folder, says):

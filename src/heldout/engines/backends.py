@@ -22,6 +22,8 @@ from heldout.files.batches import Batches, tell_reading
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
+# How much of the files a worker of Dask holds at once.
+BLOCK = "64MiB"
 # What DuckDB calls the types of Polars; all others are text there.
 _DUCKDB = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
 # What pandas calls the types of Polars; in these whole numbers and booleans may be missing.
@@ -316,7 +318,8 @@ def _dask_parquet(group: FileGroup, table: TableFiles) -> Any:
     import dask.dataframe as dd
     import polars as pl
 
-    told: Any = {}
+    # As many small files as make up a block are one part of the table: a part costs the same whatever is in it.
+    told: Any = {"aggregate_files": True, "blocksize": BLOCK}
     if table.local:
         # By itself it makes numbers of the values that look like some and finds the others no more, and takes folders
         # above the one that was named for columns.
@@ -362,7 +365,7 @@ def _dask_text(group: FileGroup, table: TableFiles) -> Any:
         keep_default_na=False,
         na_values=[""],
         # What is packed cannot be read from the middle.
-        blocksize=None if any(path.endswith(".gz") for path in group.files) else "64MiB",
+        blocksize=None if any(path.endswith(".gz") for path in group.files) else BLOCK,
         include_path_column=file if table.keys else False,
     )
     if table.is_plain:

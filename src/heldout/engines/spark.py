@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 # Seconds until an address that does not answer is given up.
 PATIENCE = 10.0
-_PORTS = {"spark": 7077, "tcp": 8786, "tls": 8786, "ws": 8787, "wss": 8787, "http": 80, "https": 443}
+_PORTS = {"spark": 7077, "sc": 15002, "tcp": 8786, "tls": 8786, "ws": 8787, "wss": 8787, "http": 80, "https": 443}
 
 
 def check_reachable(master: str) -> None:
@@ -150,9 +151,11 @@ def _version_text(program: str) -> str:
 
 # All cores of this machine.
 HERE = "local[*]"
+# How the address of a Spark Connect server begins.
+CONNECT = "sc://"
 # What Spark itself takes: on this machine, a cluster of its own (also several masters, or a small one in processes
-# here), or one of Hadoop or Kubernetes.
-_MASTERS = r"local(-cluster)?(\[[^\]]+\])?|spark://.+|yarn|k8s://.+"
+# here), a server of Spark Connect, or a cluster of Hadoop or Kubernetes.
+_MASTERS = r"local(-cluster)?(\[[^\]]+\])?|spark://.+|sc://.+|yarn|k8s://.+"
 # How long a cluster may take, in seconds, to give the first worker: a busy one has a queue.
 QUEUE = 300.0
 # How long the end of a virtual machine is waited for, in seconds.
@@ -180,6 +183,9 @@ def spark_session(master: str | None = None) -> tuple[SparkSession, Callable[[],
     if there is not None:
         _check_same(there, master)
         return there, _nothing
+    if master is not None and master.startswith(CONNECT):
+        connected = _connected(master)
+        return connected, connected.stop
     session, gateway = _started(master or HERE)
     return session, lambda: _end(session, gateway)
 
@@ -192,15 +198,10 @@ def check_master(master: str | None) -> None:
     """
     if master is None or re.fullmatch(_MASTERS, master):
         return
-    if master.startswith("sc://"):
-        raise OptionError(
-            f"master is {master}, a Spark Connect server.",
-            hint="connect with SparkSession.builder.remote(…) and give evaluate() the data frame it reads.",
-        )
     dask = re.match(r"(tcp|tls|ws|wss|ucx)://", master)
     raise OptionError(
         f"master is {master!r}, and that is no Spark master{', but the address of a Dask scheduler' if dask else ''}.",
-        hint="it looks like spark://host:7077, local[4], yarn or k8s://https://host:6443"
+        hint="it looks like spark://host:7077, sc://host:15002, local[4], yarn or k8s://https://host:6443"
         f"{'; for Dask use engine dask (--engine dask)' if dask else ''}.",
     )
 
@@ -208,8 +209,54 @@ def check_master(master: str | None) -> None:
 def on_cluster(master: str | None) -> bool:
     """Whether the session for this master, or the one that is there already, computes elsewhere."""
     there = _running()
-    used = master or HERE if there is None else str(there.sparkContext.master)
-    return not used.startswith("local")
+    return not (master or HERE if there is None else _master_of(there)).startswith("local")
+
+
+def is_spark(frame: Any) -> bool:
+    """Whether a frame of narwhals is one of Spark, read by a session of this process or by a Spark Connect server."""
+    kind = frame.implementation
+    return bool(kind.is_pyspark() or kind.is_pyspark_connect())
+
+
+def _master_of(session: SparkSession) -> str:
+    """Where a session computes; one of Spark Connect knows its server alone, and no context."""
+    if _is_connect(session):
+        server: Any = session
+        return f"{CONNECT}{server.client.host}"
+    return str(session.sparkContext.master)
+
+
+def _is_connect(session: Any) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _connected(server: str) -> SparkSession:
+    """A session on a Spark Connect server."""
+    from pyspark.sql import SparkSession
+
+    if not (importlib.util.find_spec("grpc") and importlib.util.find_spec("grpc_status")):
+        raise OptionError(
+            f"master is {server}, and the packages with which pyspark talks to a Spark Connect server are missing.",
+            hint='pip install "pyspark[connect]".',
+        )
+    check_reachable(server)
+    builder: Any = SparkSession.builder
+    try:
+        with warnings.catch_warnings():
+            _leave_out_pandas_warning()
+            session: SparkSession = builder.remote(server).getOrCreate()
+            _await_worker(session, server)
+    except HeldoutError:
+        raise
+    except Exception as error:
+        from heldout.engines.engine_errors import one_line
+
+        raise OptionError(
+            f"The Spark Connect server {server} could not be connected to: {one_line(error).rstrip('.')}.",
+            hint="check the address and its options (sc://host:15002/;token=…), and that its Spark is not older than "
+            "the pyspark here.",
+        ) from error
+    return session
 
 
 def _end(session: SparkSession, gateway: Any) -> None:
@@ -261,13 +308,17 @@ def _running() -> SparkSession | None:
         session = SparkSession.active()
     except PySparkException:
         return None
+    if _is_connect(session):
+        return session
     # Of a session that was stopped, the object may still be there.
     return session if getattr(session.sparkContext, "_jsc", None) is not None else None
 
 
 def _check_same(there: SparkSession, master: str | None) -> None:
-    used = str(there.sparkContext.master)
-    if master is not None and master != used:
+    used = _master_of(there)
+    # Of its server a session of Spark Connect says the host alone.
+    told = f"{CONNECT}{addresses(master)[0][0]}" if master and master.startswith(CONNECT) else master
+    if told is not None and told != used:
         raise OptionError(
             f"master is {master}, but this process has a Spark session on {used} already.",
             hint="leave out master to use it, or stop it first (spark.stop()).",
@@ -284,8 +335,7 @@ def _started(master: str) -> tuple[SparkSession, Any]:
     conf = SparkConf().setMaster(master).setAppName("heldout").setAll(list(_settings(master).items()))
     # Java writes to the terminal long before its log can be told to be quiet. The file has no name, so none is left.
     with tempfile.TemporaryFile() as log, warnings.catch_warnings():
-        # That it was not tried with this version of pandas, which we do not use with it.
-        warnings.filterwarnings("ignore", message="PySpark does not yet fully support", category=FutureWarning)
+        _leave_out_pandas_warning()
         try:
             gateway = _launched(conf, log) if getattr(SparkContext, "_gateway", None) is None else None
             context = SparkContext(conf=conf, gateway=gateway)
@@ -300,6 +350,11 @@ def _started(master: str) -> tuple[SparkSession, Any]:
         except Exception as error:
             raise _not_started(master, error, log) from error
     return session, gateway
+
+
+def _leave_out_pandas_warning() -> None:
+    """Spark says that it was not tried with this version of pandas, which we do not use with it."""
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support", category=FutureWarning)
 
 
 def _settings(master: str) -> dict[str, str]:
@@ -330,7 +385,7 @@ def _await_worker(session: SparkSession, master: str) -> None:
     """Do one small job, for a cluster without free workers would keep the real one waiting for ever, in silence."""
     import threading
 
-    tracker: Any = session.sparkContext
+    tracker: Any = session
     failed: list[Exception] = []
 
     def job() -> None:
@@ -343,7 +398,7 @@ def _await_worker(session: SparkSession, master: str) -> None:
     thread.start()
     thread.join(QUEUE)
     if thread.is_alive():
-        tracker.cancelAllJobs()
+        tracker.interruptAll() if _is_connect(session) else tracker.sparkContext.cancelAllJobs()
         session.stop()
         raise OptionError(
             f"The Spark master {master} answered, but gave no worker within {QUEUE:.0f} seconds.",

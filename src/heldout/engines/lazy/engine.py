@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
+from heldout.engines.lazy.dask_workers import watch_dask
 from heldout.engines.lazy.label_pass import SettledLabels, blanked, is_nan, kept, settle, with_scores
+from heldout.engines.lazy.passes import begin_pass, tell_passes
 from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable, without_weightless
 from heldout.engines.lazy.score_pass import Budget, LazyScores, finer, on_grid
 from heldout.engines.lazy.sum_tables import ConfusionCells, keyed
@@ -99,6 +101,7 @@ def _planned(settled: SettledLabels, place: int, name: str) -> LazySlice:
     table = _every_value(settled, column, kind)
     values = table
     if values is None:
+        begin_pass()
         values = rows.group_by(column).agg(nw.len().alias("n")).head(MOST_VALUES + 1).collect()
     if len(values) > MOST_VALUES:
         return _in_bins(rows, kind, place, name)
@@ -124,6 +127,7 @@ def _every_value(settled: SettledLabels, column: str, kind: Any) -> nw.DataFrame
         return None
     keys = _keys(settled)
     rows = blanked(settled.roles, keys, settled.made)
+    begin_pass()
     table = _counts_by(settled, rows, [column, *keys, "lost"]).head(MOST_VALUES + 1).collect()
     return table if len(table) <= MOST_VALUES else None
 
@@ -159,11 +163,13 @@ def _in_bins(rows: nw.LazyFrame[Any], kind: Any, place: int, name: str) -> LazyS
     number = nw.col(column)
     floats = rows.select(number.cast(nw.Float64).alias(column))
     finite = floats.filter(~number.is_null()).filter(number.is_finite())
+    begin_pass()
     ends = finite.select(number.min().alias("low"), number.max().alias("high")).collect()
     low, high = (np.array(ends.get_column(end).to_list(), dtype=np.float64) for end in ("low", "high"))
     exponent = finer(low, high, WIDEST, MOST_VALUES)
     bins = finite.with_columns(on_grid(number, exponent).alias("bin")).group_by("bin")
     table = collected(bins.agg(nw.len().alias("n"), number.max().alias("high")), "bins of numbers")
+    begin_pass()
     gaps = floats.filter(number.is_null() | is_nan(number)).select(nw.len().alias("n")).collect()
     absent = int(gaps.get_column("n").to_list()[0])
     values = np.asarray(table.get_column("high").to_numpy()).astype(np.float64)
@@ -302,10 +308,16 @@ def lazy_group_like(roles: LazyRoles) -> tuple[tuple[str, int, int], ...]:
     >>> lazy_group_like(LazyRoles(frame, Columns({}, "", every=["y", "patient"]), {"truth": "y"}, ()))
     ()
     """
+    counted = ((str(column), *_distinct(roles.given, column)) for column in _likely_groups(roles))
+    return tuple(seen for seen in counted if 1 < seen[1] < seen[2])
+
+
+def _likely_groups(roles: LazyRoles) -> list[Any]:
+    """A few columns without a role whose names suggest that rows belong together."""
     import narwhals.stable.v2 as nw
 
     if "group" in roles.wanted:
-        return ()
+        return []
     used = {*roles.wanted.values(), *roles.scores}
     nested = (nw.List, nw.Array, nw.Struct, nw.Binary, nw.Object, nw.Unknown)
     likely = [
@@ -314,8 +326,7 @@ def lazy_group_like(roles: LazyRoles) -> tuple[tuple[str, int, int], ...]:
         if column not in used and may_be_group(column) and roles.kinds.get(column, nw.Unknown) not in nested
     ]
     readable = set(likely).difference(unreadable(roles.given, likely))
-    counted = ((str(column), *_distinct(roles.given, column)) for column in likely[:MOST_COLUMNS] if column in readable)
-    return tuple(seen for seen in counted if 1 < seen[1] < seen[2])
+    return [column for column in likely[:MOST_COLUMNS] if column in readable]
 
 
 def _distinct(frame: Any, column: Any) -> tuple[int, int]:
@@ -324,6 +335,7 @@ def _distinct(frame: Any, column: Any) -> tuple[int, int]:
 
     key = nw.col(column).alias("key")
     values = frame.select(key).filter(~nw.col("key").is_null()).group_by("key").agg(nw.len().alias("n"))
+    begin_pass()
     totals = values.select(nw.len().alias("distinct"), nw.col("n").sum().alias("n")).collect()
     distinct, rows = (totals.get_column(name).to_list()[0] for name in ("distinct", "n"))
     return int(distinct), int(rows or 0)
@@ -353,7 +365,33 @@ def count_lazy(
     >>> counted.confusion.matrix.tolist(), source.sentence()
     ([[1, 1], [0, 1]], 'truth = y, predicted = p')
     """
-    every = lazy_roles(frame, name, roles, asked, from_file=from_file, withheld=withheld or {})
+    with watch_dask(is_dask=frame.implementation.is_dask()):
+        every = lazy_roles(frame, name, roles, asked, from_file=from_file, withheld=withheld or {})
+        with tell_passes(name, lambda: _plan_passes(every)):
+            return _count(every, asked, Budget(tolerance, passes, most))
+
+
+def _plan_passes(roles: LazyRoles) -> int:
+    """How often the rows will be read, if scores need one reading and what was guessed can be used."""
+    scores = len(roles.scores or roles.free)
+    wanted = roles.wanted
+    slices = len(roles.slices)
+    return sum(
+        (
+            "weight" in wanted,
+            bool(roles.free),
+            sum(role in wanted and roles.is_float(role) for role in ("truth", "predicted")),
+            # With several scores the order of the classes says which of equal ones is predicted.
+            2 if "predicted" not in wanted and scores > 1 else 1,
+            "id" in wanted,
+            slices + slices * (slices - 1) // 2,
+            bool(scores),
+            len(_likely_groups(roles)),
+        )
+    )
+
+
+def _count(every: LazyRoles, asked: ReadOptions, budget: Budget) -> tuple[Counted, Source]:
     counting, weightless = without_weightless(every)
     found, notes = with_scores(counting, asked)
     idle = idle_columns(found.columns, list(found.wanted), [str(column) for column in found.slices])
@@ -365,7 +403,6 @@ def count_lazy(
     seen = settled.predictions
     folds = scores = None
     fold_scores: tuple[ScoreTally, ...] = ()
-    budget = Budget(tolerance, passes, most)
     keys, places = ([], None) if "fold" not in found.wanted else _folds(settled)
     if places is not None:
         folds = replace(cells, part=places[0]).folds(places[1])
@@ -391,11 +428,12 @@ def count_lazy(
     )
     if why := impossible(counted):
         raise ValuesError(
-            f"The rows of {name} changed between one reading and the next. What was counted does not fit: {why}.",
+            f"The rows of {every.columns.name} changed between one reading and the next. "
+            f"What was counted does not fit: {why}.",
             hint="count data that nobody writes to meanwhile, and write down rows that are drawn at random first.",
         )
     named = named_roles(dict(found.wanted), list(map(str, found.scores)), seen, made=settled.made is not None)
-    return counted, Source(name, tuple(named), found.guessed, lazy_group_like(found), tuple(idle))
+    return counted, Source(every.columns.name, tuple(named), found.guessed, lazy_group_like(found), tuple(idle))
 
 
 def _cells(settled: SettledLabels) -> ConfusionCells:
@@ -434,6 +472,7 @@ def _check_once(roles: LazyRoles) -> None:
     if "id" not in roles.wanted:
         return
     often = kept(roles).group_by("id").agg(nw.len().alias("n")).filter(nw.col("n") > 1)
+    begin_pass()
     repeated = often.select(nw.len().alias("n"), nw.col("id").min().alias("first")).collect()
     twice, first = int(repeated.get_column("n").to_list()[0]), repeated.get_column("first").to_list()[0]
     if not twice:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from heldout.arguments import Missing, listing
 from heldout.arrays import Codes
+from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.roles import LazyRoles, collected
 from heldout.errors import LabelError, ValuesError
 from heldout.evidence import Label
@@ -63,6 +64,8 @@ def is_nan(column: nw.Expr) -> nw.Expr:
 
 # The columns that are grouped by; not the id, by which every row would be a group of its own.
 KEYS = ("truth", "predicted", "fold", "group")
+# About what an entry of a group, a class and a bin takes in memory.
+BYTES_OF_ENTRY = 200
 # How Decimal writes a whole number.
 WRITTEN = re.compile(r"-?\d+\.0+")
 
@@ -181,6 +184,7 @@ def _check_labels(roles: LazyRoles) -> None:
         if role in roles.wanted and roles.is_float(role):
             column = nw.col(role)
             odd = roles.frame().filter(~column.is_null()).filter(column != column.floor())
+            begin_pass()
             for value in odd.select(column.min()).collect().get_column(role).to_list():
                 if value is not None:
                     encode(np.array([value]), roles.called[role])
@@ -319,6 +323,10 @@ class SettledLabels:
         """Whether a column of groups was named."""
         return "group" in self.roles.wanted
 
+    def group_bytes(self, columns: int) -> int:
+        """What so many columns of scores may take in memory here where each group has its own counts."""
+        return self.n * columns * BYTES_OF_ENTRY if self.grouped else 0
+
     def places(self, truth: Any) -> Codes:
         """The place among the labels of every value of a column of true classes, as it is in the data."""
         return places_of(encode(truth, "truth"), self.labels)
@@ -347,23 +355,51 @@ def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[s
 
     if not roles.free:
         return roles, []
-    labels: Sequence[Label] | None = asked.labels
-    if not labels:
-        class_table = collected(roles.with_scores((), guessed=False).frame().group_by("truth").agg(nw.len()), "classes")
-        labels = encode(class_table.get_column("truth").to_native(), roles.called["truth"]).classes()
     needed = "predicted" not in roles.wanted
+    # Scores that nobody asked for are left out where one cannot be used, unless its row is to be left out instead.
+    optional = not needed and asked.missing != "drop"
+    labels: Sequence[Label] | None = asked.labels
+    unusable: Mapping[Any, int] = {}
+    if not labels:
+        class_table, unusable = _classes(roles, roles.free if optional else ())
+        labels = encode(class_table.get_column("truth").to_native(), roles.called["truth"]).classes()
     names, note = guessed_scores(roles.free, labels, asked, lambda column: needed or roles.kinds[column].is_numeric())
     scored_roles = roles.with_scores(names, guessed=True)
-    if note or needed or asked.missing == "drop":
+    if note or not optional:
         return scored_roles, [note] if note else []
-    scores = [nw.col(f"score_{index}") for index in range(len(names))]
-    usable = reduce(lambda left, right: left & right, ((~score.is_null()) & score.is_finite() for score in scores))
+    if not any(unusable.get(name, 1) for name in names):
+        return scored_roles, []
+    usable = reduce(lambda left, right: left & right, (_is_usable(index) for index in range(len(names))))
+    begin_pass()
     table = scored_roles.frame().filter(~usable).select(nw.len().alias("n")).collect()
     if bad := int(table.get_column("n").to_list()[0]):
         what = "1 row has one" if bad == 1 else f"{bad:,} rows have some"
         why = f"the scores in {listing(names)} were not used, because {what} that is missing or not finite"
         return roles.with_scores((), guessed=False), [why]
     return scored_roles, []
+
+
+def _is_usable(index: int) -> nw.Expr:
+    """Whether a score is a finite number."""
+    import narwhals.stable.v2 as nw
+
+    score = nw.col(f"score_{index}")
+    return (~score.is_null()) & score.is_finite()
+
+
+def _classes(roles: LazyRoles, free: Sequence[Any]) -> tuple[nw.DataFrame[Any], dict[Any, int]]:
+    """The true classes that are met, and how many values of each column of numbers cannot be used, in one pass."""
+    import narwhals.stable.v2 as nw
+
+    numbers = [column for column in free if roles.kinds[column].is_numeric()]
+    frame = roles.with_scores(numbers, guessed=False).frame()
+    bad = {column: f"bad_{index}" for index, column in enumerate(numbers)}
+    if bad:
+        frame = frame.with_columns(
+            *((~_is_usable(index)).cast(nw.Int64).alias(name) for index, name in enumerate(bad.values()))
+        )
+    table = collected(frame.group_by("truth").agg(nw.len(), *(nw.col(name).sum() for name in bad.values())), "classes")
+    return table, {column: sum(table.get_column(name).to_list()) for column, name in bad.items()}
 
 
 def settle(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> SettledLabels:

@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from heldout.arguments import listing
+from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.sum_tables import collect_native
+from heldout.engines.spark import is_spark
 from heldout.errors import ColumnError, HeldoutError
 from heldout.evidence.counted import weightless_note
 from heldout.predictions.case_values import CONVERT_TO_NUMBERS, refuse_content
@@ -190,7 +192,7 @@ def unreadable(frame: nw.LazyFrame[Any], used: Sequence[Any]) -> list[str]:
     >>> unreadable(nw.from_native(pl.LazyFrame({"a`b": [1]})), ["a`b"])
     []
     """
-    if not frame.implementation.is_pyspark():
+    if not is_spark(frame):
         return []
     native: Any = frame.to_native()
     exactly = str(native.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
@@ -217,8 +219,12 @@ def _only_names(roles: Mapping[str, Any], asked: ReadOptions) -> None:
         )
 
 
-def collected(frame: nw.LazyFrame[Any], what: str) -> nw.DataFrame[Any]:
-    """The rows of a small table; refused where it is not small, `what` says of what it has one row each."""
+def collected(frame: nw.LazyFrame[Any], what: str, *, needed: int = 0) -> nw.DataFrame[Any]:
+    """The rows of a small table; refused where it is not small, `what` says of what it has one row each.
+
+    `needed` are the bytes that it may take here.
+    """
+    begin_pass(needed=needed)
     table: nw.DataFrame[Any] = collect_native(frame.head(MOST_ROWS + 1))
     if len(table) > MOST_ROWS:
         raise ColumnError(
@@ -243,6 +249,7 @@ def without_weightless(roles: LazyRoles) -> tuple[LazyRoles, list[str]]:
         return roles, []
     weight = nw.col(roles.wanted["weight"])
     columns = roles.given.select((weight == 0).cast(nw.Int64).alias("empty"))
+    begin_pass()
     sums = columns.select(nw.col("empty").sum().alias("empty"), nw.len().alias("rows")).collect()
     empty, rows = (int(sums.get_column(name).to_list()[0] or 0) for name in ("empty", "rows"))
     if empty in (0, rows):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats, make_objects
 from heldout.engines.lazy.label_pass import SettledLabels, kept
+from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.roles import collected
 from heldout.engines.lazy.sum_tables import (
     LEAST,
@@ -33,6 +34,7 @@ from heldout.engines.lazy.sum_tables import (
 from heldout.engines.lazy.worker_counts import ScoreTask, count_on_workers
 from heldout.engines.memory import LEAST_BINS
 from heldout.engines.refinement import Refinement, refine
+from heldout.engines.spark import is_spark
 from heldout.evidence.bin_grid import FINEST, HUGE, POINT, WHOLE, WIDEST, floor_to
 from heldout.evidence.counted import ScoreTally, class_columns, sided
 from heldout.evidence.losses import CaseProbabilities
@@ -52,6 +54,10 @@ if TYPE_CHECKING:
 
 # How many times as many bins as the evidence may have are brought here.
 FINER = 2
+# So many bins of several columns of scores are brought here by one reading.
+MOST_TOGETHER = 1 << 22
+# Of more classes, the ranks of the true one are not told apart in each bin of calibration.
+MOST_RANKS = 50
 # Beyond this power of two a factor is written as two, because it would not be a float itself.
 FAR = 1000
 
@@ -137,22 +143,12 @@ class ScoreColumn:
 
     def met(self, exponent: int = POINT, *, keys: Sequence[str] = ()) -> Met:
         """The scores on a grid, in one pass."""
-        import narwhals.stable.v2 as nw
+        (alone,) = met_together([self], exponent, keys=keys)
+        return alone
 
-        score, weighted = nw.col(self.name), self.settled.weighted
-        expressions = [score.alias("score"), on_grid(score, exponent).alias("bin")]
-        sums = [nw.len().alias("n"), nw.col("score").min().alias("low"), nw.col("score").max().alias("high")]
-        if weighted:
-            weight = nw.col("weight")
-            expressions += [weight.alias("w1"), (weight * weight).alias("w2"), (weight * weight * weight).alias("w3")]
-            sums += [nw.col(name).sum() for name in ("w1", "w2", "w3")]
-        group_keys = ["truth", *(["group"] if self.settled.grouped else []), *keys]
-        table = collected(
-            self.rows.with_columns(*expressions).group_by(*group_keys, "bin").agg(*sums), "bins of scores"
-        )
-        return self._from_table(table, keys)
+    def from_table(self, table: nw.DataFrame[Any], keys: Sequence[str]) -> Met:
+        """The scores from a collected table of their bins."""
 
-    def _from_table(self, table: nw.DataFrame[Any], keys: Sequence[str]) -> Met:
         def numbers(name: str) -> Floats:
             return np.asarray(table.get_column(name).to_numpy()).astype(np.float64)
 
@@ -168,18 +164,22 @@ class ScoreColumn:
             make_objects(table.get_column(keys[0]).to_list()) if keys else None,
         )
 
-    def finest(self, most: int) -> tuple[Met, int]:
+    def first_exponent(self, most: int) -> int:
+        """The grid of the first pass over the scores; POINT where they are so few that each is brought here."""
+        return POINT if self.n <= FINER * most else finer(*self.ends, WIDEST, FINER * most)
+
+    def finest(self, most: int, first: Met | None = None) -> tuple[Met, int]:
         """The scores on the grid of the evidence or a finer one, and its exponent: POINT where every score is told.
 
-        The ends of each bin of one pass tell how fine the next may be.
+        The ends of each bin of one pass tell how fine the next may be. `first` is what the first one met, if it was
+        made already.
         """
-        if self.n <= FINER * most:
-            return self.met(), POINT
-        low, high = self.ends
-        exponent, joined = WIDEST, False
+        exponent = self.first_exponent(most)
+        distinct_scores = self.met(exponent) if first is None else first
+        if exponent == POINT:
+            return distinct_scores, POINT
+        joined = False
         while True:
-            exponent = finer(low, high, exponent, FINER * most)
-            distinct_scores = self.met(exponent)
             cells, where = np.unique(floor_to(distinct_scores.low, exponent), return_inverse=True)
             if distinct_scores.exact and len(np.unique(distinct_scores.low)) == len(cells):
                 # Every bin holds one score, and is that score's own.
@@ -192,6 +192,8 @@ class ScoreColumn:
             joined = joined or len(cells) + int((low < high).sum()) > most or self._distinct() > most
             if not joined:
                 return self.met(), POINT
+            exponent = finer(low, high, exponent, FINER * most)
+            distinct_scores = self.met(exponent)
 
     def _distinct(self) -> int:
         """How many distinct scores there are."""
@@ -200,8 +202,33 @@ class ScoreColumn:
         score = nw.col(self.name)
         # One score of -0.0 and 0.0.
         single = self.rows.with_columns(nw.when(score == 0).then(nw.lit(0.0)).otherwise(score).alias("bin"))
+        begin_pass()
         counted = single.group_by("bin").agg(nw.len().alias("n")).select(nw.len().alias("n")).collect()
         return int(counted.get_column("n").to_list()[0])
+
+
+def met_together(columns: Sequence[ScoreColumn], exponent: int, *, keys: Sequence[str] = ()) -> list[Met]:
+    """The scores of columns of the same rows on one grid, in one pass: of several, each row becomes one for each."""
+    import narwhals.stable.v2 as nw
+
+    first, names = columns[0], [column.name for column in columns]
+    weighted = first.settled.weighted
+    group_keys = ["truth", *(["group"] if first.settled.grouped else []), *keys]
+    rows = first.rows.with_columns(nw.col(names[0]).alias("score"))
+    if len(names) > 1:
+        index = [*group_keys, *(["weight"] if weighted else [])]
+        rows = first.rows.select(*index, *names).unpivot(names, index=index, variable_name="of", value_name="score")
+        group_keys.append("of")
+    expressions = [on_grid(nw.col("score"), exponent).alias("bin")]
+    sums = [nw.len().alias("n"), nw.col("score").min().alias("low"), nw.col("score").max().alias("high")]
+    if weighted:
+        weight = nw.col("weight")
+        expressions += [weight.alias("w1"), (weight * weight).alias("w2"), (weight * weight * weight).alias("w3")]
+        sums += [nw.col(name).sum() for name in ("w1", "w2", "w3")]
+    bins = rows.with_columns(*expressions).group_by(*group_keys, "bin").agg(*sums)
+    table = collected(bins, "bins of scores", needed=first.settled.group_bytes(len(names)))
+    parts = [table] if len(names) == 1 else [table.filter(nw.col("of") == name) for name in names]
+    return [column.from_table(part, keys) for column, part in zip(columns, parts, strict=True)]
 
 
 def finer(low: Floats, high: Floats, exponent: int, most: int) -> int:
@@ -378,12 +405,13 @@ class LazyScores:
         settled, scores = self.settled, self.settled.predictions.scores
         why = None if scores is None else scores.unfit
         task = ScoreTask.of(settled, folded=bool(self.folds))
-        if (counted := count_on_workers(self.rows, task, self.budget.most)) is not None:
+        needed = settled.group_bytes(len(settled.columns)) * (2 if self.folds else 1)
+        if (counted := count_on_workers(self.rows, task, self.budget.most, needed)) is not None:
             return self._refined_tally(counted.whole), tuple(
                 self._refined_tally(counted.folds[key], fold) for fold, key in enumerate(self.keys)
             )
         columns = [self._column(column) for column in settled.columns]
-        columns_bins = [self._bins(column) for column in columns]
+        columns_bins = [self._bins(column, met) for column, met in zip(columns, self._first_met(columns), strict=True)]
         probabilities = [None] * (1 + len(self.folds)) if why else self._probabilities([met for met, _ in columns_bins])
         labels = settled.labels if settled.per_class else ()
         tallies = [
@@ -411,14 +439,29 @@ class LazyScores:
             rows = rows.filter(nw.col("fold") == self.folds[fold])
         return ScoreColumn(settled, rows, column, int(n.sum()), (low.min(keepdims=True), high.max(keepdims=True)))
 
-    def _bins(self, column: ScoreColumn) -> tuple[Met, list[ScoreBins]]:
-        """The scores of a column, and the bins of all rows and of every fold."""
+    def _first_met(self, columns: Sequence[ScoreColumn]) -> list[Met]:
+        """What the first pass over the scores meets of every column; on a cluster of many columns in one reading."""
+        keys = ["fold"] if self.small and self.folds else []
+        grids = [POINT if self.small else column.first_exponent(self.most) for column in columns]
+        at_once = 1
+        if self.rows.implementation.is_dask() or is_spark(self.rows):
+            at_once = max(1, MOST_TOGETHER // min(self.settled.n, len(self.settled.labels) * FINER * self.most))
+        mets: dict[int, Met] = {}
+        for grid in dict.fromkeys(grids):
+            alike = [column for column, own in zip(columns, grids, strict=True) if own == grid]
+            for start in range(0, len(alike), at_once):
+                some = alike[start : start + at_once]
+                made = met_together(some, grid, keys=keys)
+                mets |= {column.column: met for column, met in zip(some, made, strict=True)}
+        return [mets[column.column] for column in columns]
+
+    def _bins(self, column: ScoreColumn, first: Met) -> tuple[Met, list[ScoreBins]]:
+        """The scores of a column, from what the first pass met, and the bins of all rows and of every fold."""
         columns = class_columns(self.k)
         if self.small:
-            distinct_scores = column.met(keys=["fold"] if self.folds else [])
-            parts = [distinct_scores, *(distinct_scores.taken(distinct_scores.fold == key) for key in self.folds)]
-            return distinct_scores, [self._sided(part, column).bins(columns, POINT, self.most) for part in parts]
-        distinct_scores, exponent = column.finest(self.most)
+            parts = [first, *(first.taken(first.fold == key) for key in self.folds)]
+            return first, [self._sided(part, column).bins(columns, POINT, self.most) for part in parts]
+        distinct_scores, exponent = column.finest(self.most, first)
         tables = [self._refined(column, self._sided(distinct_scores, column).bins(columns, exponent, self.most))]
         for fold in range(len(self.folds)):
             part = self._column(column.column, fold)
@@ -462,10 +505,9 @@ class LazyScores:
         ranked = None
         if self.settled.per_class:
             rows = self._class_losses(shape)
-            table = collected(summed_losses(rows, shape, keys), "sums of losses")
-            sum_names = [f"w{power}" for power in shape.powers[:2]]
-            ranks = rows.group_by("rank", *keys)
-            ranked = collected(ranks.agg(*(_col(name).sum() for name in sum_names)), "ranks")
+            by_rank = ["rank"] if self.k <= MOST_RANKS else []
+            table = collected(summed_losses(rows, shape, [*by_rank, *keys]), "sums of losses")
+            ranked = table if by_rank else self._ranks(rows, shape, keys)
         elif mets[0].exact and (self.small or not self.folds):
             table = summed_losses(self._met_losses(mets[0], shape), shape, keys).collect()
         else:
@@ -474,6 +516,12 @@ class LazyScores:
             probabilities_of(part, shape, self.settled.roles.called.get("group", "group"), ranks)
             for part, ranks in self._split(table, ranked, shape)
         ]
+
+    def _ranks(self, rows: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -> Any:
+        """The weights of each rank of the true class, in a pass of their own: with each bin they would be too many."""
+        weights = [_col(f"w{power}").alias(f"held_{power}") for power in shape.powers[:2]]
+        ranks = rows.select("rank", *keys, *weights).group_by("rank", *keys)
+        return collected(ranks.agg(*(_col(f"held_{power}").sum() for power in shape.powers[:2])), "ranks")
 
     def _split(self, table: Any, ranked: Any, shape: Shape) -> list[tuple[Any, Ranked | None]]:
         """The tables of all rows and of every fold."""

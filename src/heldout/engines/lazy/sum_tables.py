@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
 from heldout.engines.probability_sums import Binner
+from heldout.engines.spark import is_spark
 from heldout.errors import OptionError
 from heldout.evidence import Clusters, Confusion, Label
 from heldout.evidence.labels import key_array
@@ -87,7 +88,7 @@ def send_table(table: Any, beside: Any) -> Any:
         import dask.dataframe as dd
 
         return nw.from_native(dd.from_pandas(table.to_pandas(), npartitions=1))  # type: ignore[no-untyped-call]
-    if kind.is_pyspark():
+    if is_spark(beside):
         with warnings.catch_warnings():
             # Spark says of every new pandas that it does not know it yet.
             warnings.simplefilter("ignore", FutureWarning)
@@ -365,7 +366,7 @@ class Ranked:
         """The weights of each rank and their squares."""
         losses = LossTable(self.table, self.shape)
         rank, k = losses.codes("rank"), self.shape.k
-        both = ("w1", "w2") if self.shape.weighted else ("w1", "w1")
+        both = ("held_1", "held_2") if self.shape.weighted else ("held_1", "held_1")
         first, second = (sums_by(rank, losses.column(name), k) for name in both)
         return first, second
 
@@ -374,7 +375,7 @@ class Ranked:
         losses = LossTable(self.table, self.shape)
         codes, own = keyed(groups(self.table.get_column("group").to_native(), called))
         group_index = np.searchsorted(keys, own) if keys.dtype.kind != "O" else _places(keys, own)
-        return SparseSums.of(group_index[codes], losses.codes("rank"), losses.column("w1"), self.shape.k)
+        return SparseSums.of(group_index[codes], losses.codes("rank"), losses.column("held_1"), self.shape.k)
 
 
 def _places(keys: NDArray[Any], own: NDArray[Any]) -> Codes:

@@ -12,7 +12,9 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -21,15 +23,18 @@ from numpy.typing import NDArray
 
 from heldout.engines.bins import bins_of
 from heldout.engines.lazy.label_pass import SettledLabels, places_of
+from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.sum_tables import keyed
 from heldout.engines.memory import most_bins
 from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.spark import is_spark
 from heldout.engines.stream.batch_engine import ScoreKind, Tallies
 from heldout.engines.stream.rows import LabelledScores
 from heldout.errors import ValuesError
 from heldout.evidence import Label
+from heldout.evidence.bin_grid import POINT, Ladder, distinct
 from heldout.evidence.counted import ScoreTally, class_columns, sided
-from heldout.evidence.score_bins import MOST
+from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.predictions.case_values import groups
 from heldout.predictions.label_encoding import encode
 
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
 
 # Rows that are counted at once: Spark hands over ten thousand at a time, which is too few to be worth a pass.
 ROWS_AT_ONCE = 1 << 18
+# Counters for a million bins are not worth their while for fewer rows.
+FEW_ROWS = 1 << 14
 # What more workers than this counted is merged by some of them before it travels.
 MOST_PARTS = 16
 
@@ -54,12 +61,36 @@ class PartTallies:
             return NotImplemented
         folds = dict(self.folds)
         for key, part in other.folds.items():
-            folds[key] = folds[key] + part if key in folds else part
-        return PartTallies(self.whole + other.whole, folds)
+            folds[key] = add_tallies(folds[key], part) if key in folds else part
+        return PartTallies(add_tallies(self.whole, other.whole), folds)
 
     def packed(self) -> bytes:
         """The same as few bytes; the quickest compression, because bins that were not met are many zeros."""
         return zlib.compress(pickle.dumps(self, protocol=5), 1)
+
+
+def add_tallies(left: ScoreTally, right: ScoreTally) -> ScoreTally:
+    """What was counted of two parts; too many distinct scores go to the bins in which one reader would count them."""
+    if left.labels or left.bins[0].weights is not None or left.bins[0].groups is not None:
+        return left + right
+    sides = [left.bins[0], right.bins[0]]
+    ladder = Ladder.of(min(side.most for side in sides))
+    single = all(side.base == POINT for side in sides)
+    if ladder is None or (single and len(distinct(np.concatenate([side.low for side in sides]))) <= sides[0].most):
+        return left + right
+    lifted = [_lift_to(side, ladder) for side in sides]
+    return replace(left, bins=(lifted[0],)) + replace(right, bins=(lifted[1],))
+
+
+def _lift_to(bins: ScoreBins, ladder: Ladder) -> ScoreBins:
+    """Distinct scores between 0 and 1 in the bins of a ladder; what is in bins already, or beyond, as it is."""
+    if bins.base != POINT or not len(bins) or bins.least < 0 or bins.greatest > 1:
+        return bins
+    cells = ladder.cells(bins.low)
+    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    low, exponent = ladder.edges(cells[starts])
+    counts = np.stack([np.add.reduceat(column, starts) for column in bins.counts.T], axis=1)
+    return replace(bins, low=low, exponent=exponent, counts=counts, base=-ladder.bits)
 
 
 def merge_packed(parts: Iterable[bytes]) -> PartTallies | None:
@@ -120,23 +151,20 @@ class ScoreTask:
         kept_labels = self.labels if self.per_class else ()
         tallies = Tallies(ScoreKind(kept_labels, self.weighted))
         folds: dict[Any, None] = {}
-        apart: PartTallies | None = None
+        apart: list[PartTallies] = []
         rows = 0
         for native in frames:
             scored = self._read(native)
+            if self.grouped or len(scored.codes) < FEW_ROWS:
+                apart += [self._count_apart(scored)] if len(scored.codes) else []
+                continue
             rows += len(scored.codes)
-            if not len(scored.codes):
-                continue
-            if self.grouped:
-                part = self._count_groups(scored)
-                apart = part if apart is None else apart + part
-                continue
             tallies.add(scored)
             folds |= dict.fromkeys(() if scored.fold is None else scored.fold.met())
-        if self.grouped or not rows:
-            return apart
-        whole, parts = tallies.made(tuple(folds), self.unfit)
-        return PartTallies(whole, dict(zip(folds, parts, strict=True)))
+        if rows:
+            whole, parts = tallies.made(tuple(folds), self.unfit)
+            apart = [PartTallies(whole, dict(zip(folds, parts, strict=True))), *apart]
+        return reduce(add, apart) if apart else None
 
     def _read(self, native: Any) -> LabelledScores:
         import narwhals.stable.v2 as nw
@@ -163,12 +191,12 @@ class ScoreTask:
             self.unfit is None,
         )
 
-    def _count_groups(self, scored: LabelledScores) -> PartTallies:
+    def _count_apart(self, scored: LabelledScores) -> PartTallies:
+        """Rows in groups, each of which has its own counts, and rows that are so few that they are sorted instead."""
         folds = {key: self._tally(rows) for key, rows in scored.folds().items()}
         return PartTallies(self._tally(scored), folds)
 
     def _tally(self, scored: LabelledScores) -> ScoreTally:
-        """The scores of rows in groups, each of which has its own counts."""
         weight, group, k = scored.weight, scored.group, len(self.labels)
         losses = None
         if not self.per_class:
@@ -188,15 +216,19 @@ class ScoreTask:
         return ScoreTally(every, losses, self.unfit, self.labels)
 
 
-def count_on_workers(rows: nw.LazyFrame[Any], task: ScoreTask, most: int) -> PartTallies | None:
-    """What the workers of Spark or Dask count of these rows; None where they cannot, so that expressions must."""
-    kind = rows.implementation
-    if most != MOST or not (kind.is_dask() or kind.is_pyspark()):
+def count_on_workers(rows: nw.LazyFrame[Any], task: ScoreTask, most: int, needed: int = 0) -> PartTallies | None:
+    """What the workers of Spark or Dask count of these rows; None where they cannot, so that expressions must.
+
+    `needed` are the bytes that the counts may take here.
+    """
+    on_dask = rows.implementation.is_dask()
+    if most != MOST or not (on_dask or is_spark(rows)):
         return None
     native: Any = rows.select(*task.needed).to_native()
-    if kind.is_dask():
-        return _count_on_dask(native, task) if is_on_dask() else None
-    return _count_on_spark(native, task) if is_on_spark(native.sparkSession) else None
+    if not (is_on_dask() if on_dask else is_on_spark(native.sparkSession)):
+        return None
+    begin_pass(needed=needed)
+    return _count_on_dask(native, task) if on_dask else _count_on_spark(native, task)
 
 
 def is_on_dask() -> bool:
