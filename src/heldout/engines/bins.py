@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats, Integers
 from heldout.engines.score_sort import rank, refuse_scores
-from heldout.evidence.bin_grid import POINT, index_of
+from heldout.evidence.bin_grid import POINT, distinct, exponent_for, floor_to, index_of
 from heldout.evidence.score_bins import MOST, ScoreBins
 
 # A stretch of the grid with a counter for every bin in it: counting scores there takes no sorting.
@@ -26,6 +26,8 @@ FAR = 2.0**52
 # So many stretches are opened, each for at least this share of the rows.
 STRETCHES = 8
 SHARE = 0.01
+# Bins that lie farther apart than so many are found by sorting.
+WIDE = 1 << 24
 
 
 class BinRange:
@@ -220,7 +222,36 @@ def bins_of(
         seen = rank(values, places != 0)
         counts = np.stack([seen.negatives[::-1], seen.positives[::-1]], axis=1).astype(np.int64)
         return ScoreBins.of_distinct(seen.scores[::-1] + 0.0, counts, most=most)
-    return ScoreBins.of(values, places, k, weight=weight, group=group, most=most)
+    # Adding 0 makes one score of -0.0 and 0.0.
+    floats = np.asarray(values, dtype=np.float64) + 0.0
+    joined = _count_joined(floats, places, k, weight, most) if group is None else None
+    return ScoreBins.of(floats, places, k, weight=weight, group=group, most=most) if joined is None else joined
+
+
+def _count_joined(values: Floats, places: NDArray[Any], k: int, weight: Floats | None, most: int) -> ScoreBins | None:
+    """Count rows of more distinct scores than are kept; None where they are not more, or their bins lie far apart.
+
+    Their grid is known before anything is counted, so that no table has a row for every distinct score.
+    """
+    scores = distinct(values) if len(values) > most else values
+    if len(scores) <= most or abs(base := exponent_for(scores, most)) > LIMIT:
+        return None
+    low = floor_to(scores, base)
+    low = low[np.concatenate([[True], low[1:] != low[:-1]])]
+    index = index_of(low, base)
+    if not (index[0] > -FAR and index[-1] < FAR) or index[-1] - index[0] >= WIDE:
+        return None
+    bin_of = np.zeros(int(index[-1] - index[0]) + 1, dtype=np.int32)
+    bin_of[(index - index[0]).astype(np.int64)] = np.arange(len(low))
+    cell = bin_of[(index_of(values, base) - index[0]).astype(np.int64)].astype(np.int64)
+    cell *= k
+    np.add(cell, places, out=cell, casting="unsafe")
+    tables = [np.bincount(cell, minlength=len(low) * k).astype(np.int64)]
+    if weight is not None:
+        tables += [np.bincount(cell, weights=power, minlength=len(low) * k) for power in (weight, weight * weight)]
+    exponent = np.full(len(low), base, dtype=np.int16)
+    counts, *sums = (table.reshape(-1, k) for table in tables)
+    return ScoreBins(low, exponent, counts, base, float(scores[0]), float(scores[-1]), *sums, most=most)
 
 
 def _ends(scores: NDArray[Any]) -> tuple[float, float]:
