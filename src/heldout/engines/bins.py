@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,21 @@ class BinRange:
             np.add.at(self.sums[0], key, weight)
             np.add.at(self.sums[1], key, weight * weight)
         return missed
+
+    def emptied(self) -> BinRange:
+        """Counters of the same bins that have counted nothing yet."""
+        return BinRange(self.exponent, self.first, self.size, self.k, weighted=bool(self.sums), owners=self.owners)
+
+    def is_like(self, other: BinRange) -> bool:
+        """Whether these are counters of the same bins."""
+        same = (self.exponent, self.first, self.size) == (other.exponent, other.first, other.size)
+        return same and self.owners is other.owners
+
+    def absorb(self, other: BinRange) -> None:
+        """Add what was counted of the same bins."""
+        self.rows += other.rows
+        self.counts += other.counts
+        self.sums = [own + others for own, others in zip(self.sums, other.sums, strict=True)]
 
     def take(self, bins: ScoreBins) -> ScoreBins:
         """Count what was counted before, where it lies here; what is left of it."""
@@ -193,8 +210,9 @@ def _owners(low: Floats, place: Floats, rows: NDArray[np.int64], size: int) -> F
     return owners
 
 
-# Rows that no stretch takes are sorted so many at a time.
-CHUNK = 1 << 20
+# Rows that no stretch takes are sorted so many times as many at a time as scores are kept: enough to see whether there
+# are more distinct ones than that.
+CHUNK = 1.5
 # A counter of a bin holds 32 bits.
 FULL = (1 << 32) - 1
 
@@ -276,11 +294,11 @@ class BinCounter:
     [[1, 0], [0, 1]]
     """
 
-    def __init__(self, k: int, most: int = MOST, weighted: bool = False, *, chunk: int = CHUNK) -> None:
+    def __init__(self, k: int, most: int = MOST, weighted: bool = False, *, chunk: int | None = None) -> None:
         self.k = k
         self.most = most
         self.weighted = weighted
-        self.chunk = chunk
+        self.chunk = int(CHUNK * most) if chunk is None else chunk
         self.n = 0
         self._least, self._greatest = np.inf, -np.inf
         none = np.zeros(0)
@@ -324,13 +342,39 @@ class BinCounter:
         if self.n >= 2 * self._before and self._stretches:
             self._look_again()
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether there are bins with a counter each."""
+        return bool(self._stretches)
+
+    def lay_out_like(self, other: BinCounter) -> None:
+        """Count in the same bins as another counter does."""
+        if not self._stretches:
+            self._stretches = [stretch.emptied() for stretch in other._stretches]
+            self._before, self._missed = self.n, 0
+
+    def absorb(self, other: BinCounter) -> None:
+        """Add what another one has counted, which is of no use then."""
+        rest = other._sorted()
+        alike = len(self._stretches) == len(other._stretches)
+        alike = alike and all(map(BinRange.is_like, self._stretches, other._stretches))
+        if not alike or self.n + other.n > FULL:
+            for stretch in other._stretches:
+                rest = rest + stretch.bins(self.most)
+        else:
+            for own, others in zip(self._stretches, other._stretches, strict=True):
+                own.absorb(others)
+        self._held = self._sorted() + rest if len(rest) else self._sorted()
+        self.n += other.n
+        self._least, self._greatest = min(self._least, other._least), max(self._greatest, other._greatest)
+
     def bins(self) -> ScoreBins:
         """Everything that was counted so far."""
         self._held = self._sorted()
-        total = self._held
-        for stretch in self._stretches:
-            total = total + stretch.bins(self.most)
-        return replace(total, least=self._least, greatest=self._greatest)
+        parts = [stretch.bins(self.most) for stretch in self._stretches]
+        if len(self._held) or not parts:
+            parts = [self._held, *parts]
+        return replace(reduce(add, parts).settled(), least=self._least, greatest=self._greatest)
 
     def _sorted(self) -> ScoreBins:
         """What was held and put aside."""

@@ -24,8 +24,7 @@ from heldout.engines.lazy.label_pass import SettledLabels, places_of
 from heldout.engines.lazy.sum_tables import keyed
 from heldout.engines.memory import most_bins
 from heldout.engines.probability_sums import tally, tally_classes
-from heldout.engines.stream.batch_engine import ScoreKind, Tallies
-from heldout.engines.stream.rows import LabelledScores
+from heldout.engines.score_tallies import LabelledScores, ScoreKind, Tallies
 from heldout.errors import ValuesError
 from heldout.evidence import Label
 from heldout.evidence.counted import ScoreTally, class_columns, sided

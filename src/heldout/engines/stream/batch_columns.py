@@ -469,8 +469,10 @@ def check_unchanged(counted: Counted, batches: Batches, *, parts: bool = True, w
         )
 
 
-def bad_weight(weight: NDArray[np.float64], places: NDArray[np.int64]) -> ValueFaults:
-    """What the weights of some rows are."""
+def bad_weight(weight: NDArray[np.float64], places: Any) -> ValueFaults:
+    """What the weights of some rows are; `places` tells where each of them stands in the whole."""
+    if weight.min() > 0 and np.isfinite(high := float(weight.max())):
+        return ValueFaults(light=float(weight.min()), heavy=high)
     wrong = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     bad = (int(places[wrong[0]]), float(weight[wrong[0]])) if len(wrong) else (-1, 0.0)
     above = weight[weight > 0]
