@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from heldout.engines.bins import BinCounter, bins_of
 from heldout.engines.refinement import refine, standard_errors
 from heldout.errors import ValuesError
+from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.areas import average_precision_variance, delong_variance
 from heldout.measures.certified import bounds
 
@@ -54,6 +55,17 @@ def test_counting_batches_is_counting_them_together(kind, k, weighted):
     )
     assert counter.bins() == whole
     assert counter.n == whole.n
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_in_bins_are_the_distinct_scores_joined(kind, weighted):
+    rng = np.random.default_rng(8)
+    scores, codes = drawn(kind, rng, 2000, 1), rng.integers(0, 3, 2000)
+    weight = rng.integers(0, 9, 2000) / 4 if weighted else None
+    for most in (2, 50, 700, 2000):
+        found = bins_of(scores, codes, 3, weight=weight, most=most)
+        assert found == ScoreBins.of(scores, codes, 3, weight=weight, most=most)
 
 
 @pytest.mark.parametrize("kind", ["even", "decimals", "two crowds", "signed"])

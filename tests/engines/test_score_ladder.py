@@ -17,7 +17,7 @@ from tests.engines.streaming import parts, streamed
 from heldout.engines import compiled, score_ladder
 from heldout.engines.bins import bins_of
 from heldout.engines.compiled import CompiledTally
-from heldout.engines.probability_sums import RunningTally, tally
+from heldout.engines.probability_sums import LONG_BLOCK, tally
 from heldout.engines.refinement import refine
 from heldout.engines.score_ladder import LadderCells, ScoreLadder
 from heldout.evidence.bin_grid import Ladder, ends_of, floor_to
@@ -87,10 +87,9 @@ def test_any_batches_give_the_same_evidence(kind, enough, monkeypatch):
     monkeypatch.setattr(score_ladder, "BLOCK", 700)
     score, truth = drawn(kind, 6000)
     made = []
-    for batch, looked, order in ((300, 0, 1), (1700, 900, 1), (6000, 6000, 1), (999, 0, -1)):
+    for batch, looked, order in ((300, 1.5, 1), (1700, 3.0, 1), (6000, 0.1, 1), (999, 1.5, -1)):
+        monkeypatch.setattr(score_ladder, "FIRST_ROWS", looked)
         counter = ScoreLadder(300)
-        if looked:
-            counter.look([score[:looked]])
         for at in range(0, 6000, batch):
             counter.add(score[::order][at : at + batch], truth[::order][at : at + batch])
         made.append(counter.bins())
@@ -131,7 +130,8 @@ def test_scores_as_classifiers_give_them_need_one_reading(kind):
 def test_counters_that_run_over_count_on(monkeypatch):
     monkeypatch.setattr(score_ladder, "FULL", 1000)
     counter, score = ScoreLadder(300), np.repeat([0.25, 0.5], [1500, 300])
-    counter.look([np.random.default_rng(0).random(400)])
+    # Whatever the scores, all bins count what lies in them.
+    counter.crowded = True
     for _ in range(4):
         for at in range(0, 1800, 450):
             counter.add(score[at : at + 450], np.ones(450, dtype=np.bool_))
@@ -159,9 +159,7 @@ def test_compiled_passes_count_what_numpy_counts(kind, owned, monkeypatch):
     assert np.array_equal(table, np.bincount(2 * cells[mine] + truth[mine], minlength=len(table)))
     found, expected = tallied.probabilities(), tally(score, truth)
     if score.dtype == np.float64:
-        running = RunningTally()
-        running.add(score, truth)
-        expected = running.probabilities()
+        expected = tally(score, truth, block=LONG_BLOCK)
     assert (found.n, found.clipped) == (expected.n, expected.clipped)
     assert np.array_equal(found.reliability.cases, expected.reliability.cases)
     for name in ("observed", "gap", "squares", "spread", "noise"):
@@ -188,7 +186,7 @@ def same(one, two):
 
 @pytest.mark.parametrize("kind", ["confident", "thousand", "late"])
 def test_any_number_of_threads_gives_the_same_evidence_to_the_last_bit(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("heldout.engines.stream.batch_engine.MOST", 1100)
+    monkeypatch.setattr("heldout.engines.score_tallies.MOST", 1100)
     monkeypatch.setattr(score_ladder, "ENOUGH", 500)
     score, truth = drawn(kind, 40_000, seed=5)
     frame = pl.DataFrame({"truth": truth.astype(np.int8), "predicted": (score > 0.4).astype(np.int8), "score": score})
@@ -250,7 +248,7 @@ def test_parts_on_the_ladder_merge_in_any_order_and_none_goes_back_to_the_grid(k
 
 
 def test_a_score_that_is_no_probability_in_a_late_batch_is_counted_with_the_others(tmp_path, monkeypatch):
-    monkeypatch.setattr("heldout.engines.stream.batch_engine.MOST", 300)
+    monkeypatch.setattr("heldout.engines.score_tallies.MOST", 300)
     score, truth = drawn("logistic", 5000, seed=8)
     score[4900] = 3.5
     frame = pl.DataFrame({"truth": truth.astype(np.int8), "predicted": (score > 0.4).astype(np.int8), "score": score})

@@ -19,7 +19,7 @@ from heldout.measures.certified import bounds
 from heldout.results.evaluation_builder import counted_notes
 
 # Where the number of bins is looked up: small files then need more than there may be.
-PLACES = [f"heldout.engines.{module}.MOST" for module in ("stream.batch_engine", "memory")]
+PLACES = [f"heldout.engines.{module}.MOST" for module in ("score_tallies", "memory")]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
@@ -50,16 +50,28 @@ def test_batches_give_the_evidence_and_the_notes_of_rows_at_once(tmp_path, optio
     assert [note.replace("preds", "whole.parquet") for note in counted_notes(made)] == list(notes)
 
 
-def test_two_classes_are_counted_quickly_and_thoroughly_alike(tmp_path):
+@pytest.mark.parametrize("options", [{}, {"weight": "weight", "fold": "fold"}, {"slices": "sex"}], ids=str)
+def test_labels_that_the_first_rows_do_not_show_are_found_by_another_reading(tmp_path, monkeypatch, options):
     frame = table()
-    folder = parts(frame, tmp_path / "preds")
-    quick, _ = streamed(folder)
-    # A column that divides the rows takes the other way.
-    thorough, _ = streamed(folder, slices="sex")
-    expected, *_ = at_once(frame, tmp_path)
+    folder = parts(frame.sort("truth"), tmp_path / "preds")
+    batches = batches_of(folder, engine="stream")
+    frames, readings = type(batches).frames, []
+
+    def counting(self, *given, **options):
+        readings.append(1)
+        return frames(self, *given, **options)
+
+    monkeypatch.setattr(type(batches), "frames", counting)
+    quick, _ = streamed(folder, **dict(options))
+    once = len(readings)
+    assert once == (2 if "slices" in options else 1)
+    monkeypatch.setattr("heldout.engines.stream.batch_engine.FIRST", 10)
+    thorough, _ = streamed(folder, **dict(options))
+    # What the first rows said is counted in vain; classes are found to tell which columns are scores, then all labels.
+    assert len(readings) == 3 * once + 2
+    expected, *_ = at_once(frame.sort("truth"), tmp_path, **dict(options))
     assert differing(quick, expected) == ()
-    assert differing(replace(thorough, slices=()), quick) == ()
-    assert thorough.scores.bins == quick.scores.bins
+    assert not quick.differing(thorough)
 
 
 def test_a_label_that_turns_up_in_the_last_file_is_a_class_of_all(tmp_path):
@@ -290,11 +302,15 @@ def test_a_true_class_that_is_met_only_where_another_value_is_missing_is_none(tm
 
 
 @pytest.mark.parametrize("changed", ["fewer", "label", "number"])
-@pytest.mark.parametrize("reading", [3, 4])
+@pytest.mark.parametrize("reading", [3, 5, 6])
 def test_files_that_change_between_readings_are_refused(tmp_path, monkeypatch, changed, reading):
     for place in PLACES:
         monkeypatch.setattr(place, 32)
     frame = table()
+    if reading > 3:
+        # The first rows do not show all labels.
+        monkeypatch.setattr("heldout.engines.stream.batch_engine.FIRST", 10)
+        frame = frame.sort("truth")
     if changed == "number":
         frame = frame.with_columns(pl.col("truth", "predicted") == "yes").with_columns(
             pl.col("truth", "predicted").cast(pl.Int64)
@@ -319,7 +335,8 @@ def test_files_that_change_between_readings_are_refused(tmp_path, monkeypatch, c
     monkeypatch.setattr(batches, "frames", changing)
     options = {"slices": "sex", "weight": "weight", "score": "score"}
     asked = asked_for(options)
-    # The first reading finds slices, the second labels, the third counts, and the fourth looks into bins.
+    # The first reading finds slices, the second counts, and the third looks into bins; or the second meets a label that
+    # the first rows do not have, and the third finds slices, the fourth labels, the fifth counts, the sixth looks.
     with pytest.raises(ValuesError, match="changed") as found:
         count_stream(batches, options, asked)
     assert found.value.hint

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.arrays import Floats, Integers
 from heldout.engines.score_sort import rank, refuse_scores
-from heldout.evidence.bin_grid import POINT, index_of
+from heldout.evidence.bin_grid import POINT, distinct, exponent_for, floor_to, index_of
 from heldout.evidence.score_bins import MOST, ScoreBins
 
 # A stretch of the grid with a counter for every bin in it: counting scores there takes no sorting.
@@ -26,6 +28,8 @@ FAR = 2.0**52
 # The most stretches that are opened, and the least share of the rows that each must hold.
 STRETCHES = 8
 SHARE = 0.01
+# Bins that lie farther apart than so many are found by sorting.
+WIDE = 1 << 24
 
 
 class BinRange:
@@ -92,6 +96,21 @@ class BinRange:
             np.add.at(self.sums[0], key, weight)
             np.add.at(self.sums[1], key, weight * weight)
         return missed
+
+    def emptied(self) -> BinRange:
+        """Counters of the same bins that have counted nothing yet."""
+        return BinRange(self.exponent, self.first, self.size, self.k, weighted=bool(self.sums), owners=self.owners)
+
+    def is_like(self, other: BinRange) -> bool:
+        """Whether these are counters of the same bins."""
+        same = (self.exponent, self.first, self.size) == (other.exponent, other.first, other.size)
+        return same and self.owners is other.owners
+
+    def absorb(self, other: BinRange) -> None:
+        """Add what was counted of the same bins."""
+        self.rows += other.rows
+        self.counts += other.counts
+        self.sums = [own + others for own, others in zip(self.sums, other.sums, strict=True)]
 
     def take(self, bins: ScoreBins) -> ScoreBins:
         """Count what was counted before, where it lies here; what is left of it."""
@@ -191,8 +210,9 @@ def _owners(low: Floats, place: Floats, rows: NDArray[np.int64], size: int) -> F
     return owners
 
 
-# The number of rows outside the stretches that are sorted at a time.
-CHUNK = 1 << 20
+# Rows outside the stretches are sorted in chunks of this many times the scores that can be kept: enough to see whether
+# there are more distinct ones than that.
+CHUNK = 1.5
 # A counter of a bin holds 32 bits.
 FULL = (1 << 32) - 1
 
@@ -220,7 +240,36 @@ def bins_of(
         seen = rank(values, places != 0)
         counts = np.stack([seen.negatives[::-1], seen.positives[::-1]], axis=1).astype(np.int64)
         return ScoreBins.of_distinct(seen.scores[::-1] + 0.0, counts, most=most)
-    return ScoreBins.of(values, places, k, weight=weight, group=group, most=most)
+    # Adding 0 makes one score of -0.0 and 0.0.
+    floats = np.asarray(values, dtype=np.float64) + 0.0
+    joined = _count_joined(floats, places, k, weight, most) if group is None else None
+    return ScoreBins.of(floats, places, k, weight=weight, group=group, most=most) if joined is None else joined
+
+
+def _count_joined(values: Floats, places: NDArray[Any], k: int, weight: Floats | None, most: int) -> ScoreBins | None:
+    """Count rows of more distinct scores than are kept; None where they are not more, or their bins lie far apart.
+
+    Their grid is known before anything is counted, so that no table has a row for every distinct score.
+    """
+    scores = distinct(values) if len(values) > most else values
+    if len(scores) <= most or abs(base := exponent_for(scores, most)) > LIMIT:
+        return None
+    low = floor_to(scores, base)
+    low = low[np.concatenate([[True], low[1:] != low[:-1]])]
+    index = index_of(low, base)
+    if not (index[0] > -FAR and index[-1] < FAR) or index[-1] - index[0] >= WIDE:
+        return None
+    bin_of = np.zeros(int(index[-1] - index[0]) + 1, dtype=np.int32)
+    bin_of[(index - index[0]).astype(np.int64)] = np.arange(len(low))
+    cell = bin_of[(index_of(values, base) - index[0]).astype(np.int64)].astype(np.int64)
+    cell *= k
+    np.add(cell, places, out=cell, casting="unsafe")
+    tables = [np.bincount(cell, minlength=len(low) * k).astype(np.int64)]
+    if weight is not None:
+        tables += [np.bincount(cell, weights=power, minlength=len(low) * k) for power in (weight, weight * weight)]
+    exponent = np.full(len(low), base, dtype=np.int16)
+    counts, *sums = (table.reshape(-1, k) for table in tables)
+    return ScoreBins(low, exponent, counts, base, float(scores[0]), float(scores[-1]), *sums, most=most)
 
 
 def _ends(scores: NDArray[Any]) -> tuple[float, float]:
@@ -245,11 +294,11 @@ class BinCounter:
     [[1, 0], [0, 1]]
     """
 
-    def __init__(self, k: int, most: int = MOST, weighted: bool = False, *, chunk: int = CHUNK) -> None:
+    def __init__(self, k: int, most: int = MOST, weighted: bool = False, *, chunk: int | None = None) -> None:
         self.k = k
         self.most = most
         self.weighted = weighted
-        self.chunk = chunk
+        self.chunk = int(CHUNK * most) if chunk is None else chunk
         self.n = 0
         self._least, self._greatest = np.inf, -np.inf
         none = np.zeros(0)
@@ -293,13 +342,39 @@ class BinCounter:
         if self.n >= 2 * self._before and self._stretches:
             self._look_again()
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether there are bins with a counter each."""
+        return bool(self._stretches)
+
+    def lay_out_like(self, other: BinCounter) -> None:
+        """Count in the same bins as another counter does."""
+        if not self._stretches:
+            self._stretches = [stretch.emptied() for stretch in other._stretches]
+            self._before, self._missed = self.n, 0
+
+    def absorb(self, other: BinCounter) -> None:
+        """Add what another one has counted, which is of no use then."""
+        rest = other._sorted()
+        alike = len(self._stretches) == len(other._stretches)
+        alike = alike and all(map(BinRange.is_like, self._stretches, other._stretches))
+        if not alike or self.n + other.n > FULL:
+            for stretch in other._stretches:
+                rest = rest + stretch.bins(self.most)
+        else:
+            for own, others in zip(self._stretches, other._stretches, strict=True):
+                own.absorb(others)
+        self._held = self._sorted() + rest if len(rest) else self._sorted()
+        self.n += other.n
+        self._least, self._greatest = min(self._least, other._least), max(self._greatest, other._greatest)
+
     def bins(self) -> ScoreBins:
         """Everything that was counted so far."""
         self._held = self._sorted()
-        total = self._held
-        for stretch in self._stretches:
-            total = total + stretch.bins(self.most)
-        return replace(total, least=self._least, greatest=self._greatest)
+        parts = [stretch.bins(self.most) for stretch in self._stretches]
+        if len(self._held) or not parts:
+            parts = [self._held, *parts]
+        return replace(reduce(add, parts).settled(), least=self._least, greatest=self._greatest)
 
     def _sorted(self) -> ScoreBins:
         """What was held and put aside."""

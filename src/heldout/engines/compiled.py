@@ -153,9 +153,9 @@ def _sum_powers(loss: Floats, truth: NDArray[np.uint8], centre: float) -> tuple[
 
 
 class CompiledTally:
-    """What a batch of probabilities of two classes adds, counted block after block."""
+    """What a batch of probabilities of two classes adds, counted block after block; without counters, losses alone."""
 
-    def __init__(self, ladder: Ladder, counters: LadderCells, owners: Floats | None) -> None:
+    def __init__(self, ladder: Ladder, counters: LadderCells | None, owners: Floats | None) -> None:
         self._counters, self._owners = counters, np.zeros(0) if owners is None else owners
         fine = ladder.bits - STEP
         self._steps = np.array(
@@ -163,7 +163,7 @@ class CompiledTally:
         )
         self._scales = np.array([2.0**ladder.bits, 2.0**-STEP, 2.0**DEEPEST, 2.0 ** (fine - DEEPEST)])
         self._binner = Binner(BINS, 0, weighted=False)
-        self._sums = {name: PowerSums(0) for name in LOSSES}
+        self._sums = {name: PowerSums() for name in LOSSES}
         self._positives = np.zeros(len(LOSSES))
         self._clipped = 0
         self._right, self._square = np.empty((2, BLOCK))
@@ -179,11 +179,11 @@ class CompiledTally:
             values = np.ascontiguousarray(scores[here], dtype=np.float64)
             positive, keys = truth[here].view(np.uint8), self._keys[: len(values)]
             right, square = self._right[: len(values)], self._square[: len(values)]
-            passes.find(values, positive, self._steps, self._scales, square, keys)
-            number = passes.count(keys, values, self._owners, counters.small, counters.carried)
-            passes.calibrate(values, positive, edges, binner.cases, binner.table, right, square)
-            if number:
+            if counters is not None:
+                passes.find(values, positive, self._steps, self._scales, square, keys)
+                number = passes.count(keys, values, self._owners, counters.small, counters.carried)
                 missed.append(keys[:number] + start)
+            passes.calibrate(values, positive, edges, binner.cases, binner.table, right, square)
             self._add_losses(right, square, positive, eps)
         return np.concatenate(missed) if missed else np.zeros(0, dtype=np.int64)
 

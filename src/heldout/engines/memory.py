@@ -20,7 +20,7 @@ from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_c
 from heldout.evidence.labels import key_array, places
 from heldout.evidence.partitions import FoldCounts, SliceCounts, SliceGroups
 from heldout.evidence.probabilities import sums_by
-from heldout.evidence.score_bins import MOST
+from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.predictions.alignment import WITH_COPIES
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.positive_class import usual_positive
@@ -484,17 +484,12 @@ def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None)
         probabilities = tally(values, true, weight, group=group) if scores.is_probability else None
         return ScoreTally((single,), probabilities, scores.unfit)
     k = len(predictions.labels)
-    bins = tuple(
-        bins_of(
-            values[:, index],
-            sided(codes, index, k),
-            class_columns(k),
-            weight=weight,
-            group=group,
-            most=most_bins(k),
-        )
-        for index in range(k)
-    )
+
+    def count_column(index: int) -> ScoreBins:
+        sides = sided(codes, index, k)
+        return bins_of(values[:, index], sides, class_columns(k), weight=weight, group=group, most=most_bins(k))
+
+    bins = tuple(share_out(count_column, range(k)))
     probabilities = tally_classes(values, codes, weight, group=group, n_classes=k) if scores.is_probability else None
     return ScoreTally(bins, probabilities, scores.unfit, predictions.labels)
 

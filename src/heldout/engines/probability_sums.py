@@ -20,6 +20,8 @@ NEAR_EDGE = 1e-9
 
 # BLAS shares a product of more than 10,000 numbers among threads, which costs more than it saves.
 SHORT = 1 << 13
+# Columns up to here are the blocks of tables with a column per class, for which it was not worth changing their sums.
+AT_ONCE = 1 << 15
 
 
 def dot(left: Floats, right: Floats) -> float:
@@ -29,9 +31,9 @@ def dot(left: Floats, right: Floats) -> float:
     20000.0
     """
     whole = len(left) // SHORT * SHORT
+    if len(left) <= AT_ONCE:
+        return float(left @ right)
     rest = float(left[whole:] @ right[whole:])
-    if not whole:
-        return rest
     pieces = np.vecdot(left[:whole].reshape(-1, SHORT), right[:whole].reshape(-1, SHORT))
     return float(np.add.reduce(pieces)) + rest
 
@@ -39,37 +41,28 @@ def dot(left: Floats, right: Floats) -> float:
 class PowerSums:
     """Power sums of a loss about the mean of its first block."""
 
-    def __init__(self, block: int) -> None:
+    def __init__(self) -> None:
         self.centre = 0.0
         self.sums = np.zeros((3, 4))
-        self._away, self._square, self._product = np.empty((3, block))
         self._begun = False
 
-    def add(self, loss: Floats, weight: Floats | None) -> None:
-        """Add a block of losses."""
+    def add(self, loss: Floats, weight: Floats | None, spare: Floats) -> None:
+        """Add a block of losses; the three rows of `spare`, at least as long as the block, are written to."""
         size = len(loss)
         if not self._begun:
             self._begun, self.centre = True, float(np.add.reduce(loss) / size)
-        away = np.subtract(loss, self.centre, out=self._away[:size])
-        square = np.multiply(away, away, out=self._square[:size])
-        if weight is None:
-            # Only the first row is summed here; without weights the three are equal.
-            self.sums[0] += size, np.add.reduce(away), away @ away, square @ away
-            return
-        product = self._product[:size]
-        product[:] = weight
-        for power in range(3):
-            self.sums[power] += np.add.reduce(product), product @ away, product @ square, (product * square) @ away
-            np.multiply(product, weight, out=product)
-
-    def add_long(self, loss: Floats, away: Floats, square: Floats) -> None:
-        """Add a block of any length without weights; the last two columns are there to be written to."""
-        size = len(loss)
-        if not self._begun:
-            self._begun, self.centre = True, float(np.add.reduce(loss) / size)
+        away, square, product = spare[:, :size]
         np.subtract(loss, self.centre, out=away)
         np.multiply(away, away, out=square)
-        self.sums[0] += size, np.add.reduce(away), dot(away, away), dot(square, away)
+        if weight is None:
+            # Only the first row is summed here; without weights the three are equal.
+            self.sums[0] += size, np.add.reduce(away), dot(away, away), dot(square, away)
+            return
+        product[:] = weight
+        for power in range(3):
+            cubes = dot(product * square, away)
+            self.sums[power] += np.add.reduce(product), dot(product, away), dot(product, square), cubes
+            np.multiply(product, weight, out=product)
 
     def moments(self, *, weighted: bool) -> Moments:
         """What was added, about the mean."""
@@ -171,10 +164,11 @@ def tally(
     weight: Floats | None = None,
     bins: int = 10,
     group: Groups | None = None,
+    block: int = BLOCK,
 ) -> Probabilities:
     """Tally probabilities of the positive class; `group` is the code of every case's group and the keys of the codes.
 
-    No bins (0) leave the losses alone, in about half the time.
+    No bins (0) leave the losses alone, in about half the time. `block` rows are worked on at a time.
 
     >>> seen = tally(np.array([0.9, 0.2, 0.4]), np.array([True, False, True]))
     >>> round(seen.losses["log_loss"].mean, 4), seen.reliability.cases[:4]
@@ -182,18 +176,19 @@ def tally(
     """
     n = _checked_rows(probability, 1, positive, weight)
     weighted = weight is not None
-    binner = Binner(bins, BLOCK, weighted=weighted) if _checked_bins(bins, group) else None
-    sums = {name: PowerSums(BLOCK) for name in LOSSES}
+    block = min(block, max(n, 1))
+    binner = Binner(bins, block, weighted=weighted) if _checked_bins(bins, group) else None
+    sums = {name: PowerSums() for name in LOSSES}
     positives = np.zeros(1 + len(LOSSES))
     eps, clipped = least_probability(probability), 0
     kept = None if group is None else _CaseValues(n)
     truth = np.ascontiguousarray(positive, dtype=np.bool_).view(np.int8)
     # A column that is what the arithmetic needs is read where it stands.
     ready = probability.dtype == np.float64 and probability.flags.c_contiguous
-    buffers = np.empty((5, min(BLOCK, max(n, 1))))
-    for start in range(0, n, BLOCK):
-        rows = slice(start, min(start + BLOCK, n))
-        p, y, gap, square, right = buffers[:, : rows.stop - start]
+    buffers = np.empty((8, block))
+    for start in range(0, n, block):
+        rows = slice(start, min(start + block, n))
+        p, y, gap, square, right = buffers[:5, : rows.stop - start]
         if ready:
             p = probability[rows]
         else:
@@ -213,10 +208,10 @@ def tally(
         clipped += number
         losses = _losses(CaseProbabilities(right, raised, square))
         for name, loss in losses.items():
-            sums[name].add(loss, row_weight)
+            sums[name].add(loss, row_weight, buffers[5:])
         if row_weight is not None:
             np.multiply(y, row_weight, out=y)
-        positives += np.add.reduce(y), *(y @ loss for loss in losses.values())
+        positives += np.add.reduce(y), *(dot(y, loss) for loss in losses.values())
         if kept is not None and binner is not None and key is not None:
             kept.add(rows, losses, binner.place(key), gap)
     moments = {name: own.moments(weighted=weighted) for name, own in sums.items()}
@@ -245,62 +240,6 @@ def _by_class(moments: dict[str, Moments], positives: Floats) -> tuple[Floats, d
     # Rounding must not leave less than nothing.
     weights, *losses = np.stack([np.maximum(totals - positives, 0.0), positives], axis=1)
     return weights, dict(zip(moments, losses, strict=True))
-
-
-class RunningTally:
-    """What `tally` counts of probabilities without weights and groups, that come in pieces.
-
-    The caller sees to it that all of them are floats of 64 bits between 0 and 1.
-
-    >>> seen = RunningTally()
-    >>> for p, y in ((0.9, True), (0.2, False), (0.4, True)):
-    ...     seen.add(np.array([p]), np.array([y]))
-    >>> round(seen.probabilities().losses["log_loss"].mean, 4)
-    0.4149
-    """
-
-    def __init__(self, bins: int = 10) -> None:
-        self._binner = Binner(bins, LONG_BLOCK, weighted=False)
-        self._sums = {name: PowerSums(0) for name in LOSSES}
-        self._positives, self._clipped = np.zeros(len(LOSSES)), 0
-        self._buffers = np.empty((5, LONG_BLOCK))
-
-    def add(self, probability: Floats, positive: NDArray[np.bool_]) -> None:
-        """Add some cases."""
-        eps = least_probability(probability)
-        truth = positive.view(np.int8)
-        for start in range(0, len(probability), LONG_BLOCK):
-            p = probability[start : start + LONG_BLOCK]
-            y, gap, square, right, spare = self._buffers[:, : len(p)]
-            np.copyto(y, truth[start : start + LONG_BLOCK])
-            np.subtract(y, p, out=gap)
-            np.subtract(1.0, y, out=right)
-            np.abs(np.subtract(right, p, out=right), out=right)
-            np.multiply(gap, gap, out=square)
-            self._binner.add(p, y, gap, square, None)
-            raised, number = _raise(right, eps)
-            self._clipped += number
-            losses = _losses(CaseProbabilities(right, raised, square))
-            self._positives += [dot(y, loss) for loss in losses.values()]
-            for name, loss in losses.items():
-                self._sums[name].add_long(loss, gap, spare)
-
-    def probabilities(self) -> Probabilities:
-        """What was added."""
-        moments = {name: own.moments(weighted=False) for name, own in self._sums.items()}
-        # The bins keep the classes apart, the negative one first.
-        cases = self._binner.cases.reshape(2, -1).sum(axis=1)
-        class_weight, class_losses = _by_class(moments, np.array([float(cases[1]), *self._positives]))
-        return Probabilities(
-            n=int(cases.sum()),
-            weighted=False,
-            top_label=False,
-            losses=moments,
-            clipped=self._clipped,
-            class_weight=class_weight,
-            class_losses=class_losses,
-            reliability=self._binner.reliability(),
-        )
 
 
 def tally_classes(
@@ -365,7 +304,8 @@ class _ClassSums:
     def __init__(self, k: int, bins: int, block: int, *, weighted: bool) -> None:
         self.k = k
         self.binner = Binner(bins, block, weighted=weighted)
-        self.losses = {name: PowerSums(block) for name in LOSSES}
+        self.losses = {name: PowerSums() for name in LOSSES}
+        self._spare = np.empty((3, block))
         self.by_class = np.zeros((1 + len(LOSSES), k))
         self.ranks = np.zeros((2, k))
         self.clipped = 0
@@ -393,7 +333,7 @@ class _ClassSums:
         self.clipped += number
         losses = _losses(CaseProbabilities(right, raised, distance, norm))
         for name, loss in losses.items():
-            self.losses[name].add(loss, weight)
+            self.losses[name].add(loss, weight, self._spare)
         row_weight = np.ones(size) if weight is None else weight
         self.by_class += [
             sums_by(true, value, k) for value in (row_weight, *(row_weight * loss for loss in losses.values()))

@@ -8,10 +8,12 @@ same in both ways, and what was put aside finds its bin in the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
+from threading import Semaphore
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +34,10 @@ FULL = (1 << 32) - 1
 TABLE_BITS = 24
 # No limit on the number of distinct scores.
 UNLIMITED = 1 << 62
-# From this many rows on a table of all bins is faster; fewer rows are sorted.
+# The number of rows put aside that are sorted together.
 ENOUGH = 1 << 18
+# So many times the scores that can be kept are looked at to see whether they are more than that.
+FIRST_ROWS = 1.5
 
 
 class ScoredRows(NamedTuple):
@@ -112,29 +116,22 @@ class ScoreLadder:
     [[1, 0], [0, 1]]
     """
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MOST, tables: int | None = None) -> None:
         self.most = most
         self.ladder = Ladder.of(most)
         # Whether there are more distinct scores than are kept.
         self.crowded = False
         # The score that each bin counts; nan, which equals no score, where it has none yet.
         self.owners: Floats | None = None
+        self.outside = BinCounter(2, most)
+        self.aside = ScoreBins.of(np.zeros(0), np.zeros(0), 2, most=UNLIMITED)
+        self.every: list[LadderCells] = []
+        self.ends = np.inf, -np.inf
         self._owned = 0
-        self._outside = BinCounter(2, most)
-        self._aside = ScoreBins.of(np.zeros(0), np.zeros(0), 2, most=UNLIMITED)
         self._waiting: list[ScoredRows] = []
         self._spare: list[LadderCells] = []
-        self._every: list[LadderCells] = []
-        self._least, self._greatest = np.inf, -np.inf
-
-    def look(self, first: Sequence[NDArray[Any]]) -> None:
-        """Tell from the scores of the first rows whether there are too many to keep each of them, if they tell that."""
-        if self.ladder is None or sum(map(len, first)) < min(ENOUGH, self.most):
-            return
-        blocks = [_between(values[at : at + BLOCK]) for values in first for at in range(0, len(values), BLOCK)]
-        self.crowded = _count_at_least(blocks) > self.most
-        if not self.crowded:
-            self._own(blocks)
+        # So many threads count at a time, each in a table of its own.
+        self._free = None if tables is None else Semaphore(tables)
 
     @property
     def is_laid_out(self) -> bool:
@@ -151,7 +148,7 @@ class ScoreLadder:
         if len(scores):
             rows = ScoredRows.of(scores, positive)
             self.reach(rows.low, rows.high)
-            self.settle([self.count(rows)])
+            self.settle(self.count(rows))
 
     def count(self, rows: ScoredRows) -> ScoredRows | None:
         """Count some rows; gives back those that have to be put aside."""
@@ -190,49 +187,66 @@ class ScoreLadder:
     @contextmanager
     def counters(self) -> Iterator[LadderCells]:
         """Counters that nobody else uses meanwhile."""
-        try:
-            # Lists give and take one at a time, whichever thread asks.
-            counters = self._spare.pop()
-        except IndexError:
-            counters = LadderCells(0 if self.ladder is None else len(self.ladder))
-            self._every.append(counters)
-        try:
-            yield counters
-        finally:
-            self._spare.append(counters)
+        with self._free or nullcontext():
+            try:
+                # Lists give and take one at a time, whichever thread asks.
+                counters = self._spare.pop()
+            except IndexError:
+                counters = LadderCells(len(self))
+                self.every.append(counters)
+            try:
+                yield counters
+            finally:
+                self._spare.append(counters)
 
-    def settle(self, left: Iterable[ScoredRows | None]) -> None:
-        """Keep what was put aside."""
-        for rows in left:
-            if rows is None:
-                continue
-            inside = (rows.scores >= 0) & (rows.scores <= 1)
-            if self.ladder is None or not inside.all():
-                outside = slice(None) if self.ladder is None else ~inside
-                self._outside.add(rows.scores[outside], rows.positive[outside])
-            if self.ladder is not None and inside.any():
-                self._waiting.append(ScoredRows(rows.scores[inside], rows.positive[inside], rows.low, rows.high))
-        if sum(len(rows.scores) for rows in self._waiting) >= min(ENOUGH, self.most):
-            self._sort()
+    def settle(self, rows: ScoredRows | None) -> None:
+        """Keep rows that were put aside; one thread does so at a time."""
+        if rows is None:
+            return
+        inside = (rows.scores >= 0) & (rows.scores <= 1)
+        if self.ladder is None or not inside.all():
+            outside = slice(None) if self.ladder is None else ~inside
+            self.outside.add(rows.scores[outside], rows.positive[outside])
+        if self.ladder is not None and inside.any():
+            self._waiting.append(ScoredRows(rows.scores[inside], rows.positive[inside], rows.low, rows.high))
+        waiting = sum(len(part.scores) for part in self._waiting)
+        if not self.is_laid_out and waiting >= FIRST_ROWS * self.most:
+            self._lay_out()
+        elif self.is_laid_out and waiting >= min(ENOUGH, self.most):
+            self.sort()
 
-    def _sort(self) -> None:
+    def _lay_out(self) -> None:
+        """Tell from the first rows whether there are too many scores to keep each of them, and count these rows."""
+        first, self._waiting = self._waiting, []
+        # Adding 0 makes one score of -0.0 and 0.0.
+        blocks = [
+            np.add(part.scores[at : at + BLOCK], 0.0, dtype=np.float64)
+            for part in first
+            for at in range(0, len(part.scores), BLOCK)
+        ]
+        self.crowded = _count_at_least(blocks) > self.most
+        if not self.crowded:
+            self._own(blocks)
+        self._waiting = [left for left in share_out(self.count, first) if left is not None]
+
+    def sort(self) -> None:
         """Sort what waits; with more distinct scores than are kept from now on bins count all of theirs."""
         if not self._waiting:
             return
         scores, positive = (np.concatenate(column) for column in list(zip(*self._waiting, strict=True))[:2])
         self._waiting = []
-        self._aside = self._aside + bins_of(scores, positive, 2, most=UNLIMITED)
-        low = self._aside.low
-        known = 0 if self.owners is None else int((self.owners[self._cells(low)] == low).sum())
+        self.aside = self.aside + bins_of(scores, positive, 2, most=UNLIMITED)
+        low = self.aside.low
+        known = 0 if self.owners is None else int((self.owners[self.cells(low)] == low).sum())
         self.crowded = self.crowded or self._owned + len(low) - known > self.most
         if not self.crowded:
-            self._own([low[np.argsort(self._aside.counts.sum(axis=1), kind="stable")]])
+            self._own([low[np.argsort(self.aside.counts.sum(axis=1), kind="stable")]])
 
     def _own(self, blocks: Sequence[Floats]) -> None:
         """Let bins without an owner count one of these scores, the last of each bin; others may be counting now."""
         chosen = np.full(len(self), np.nan)
         for block in blocks:
-            chosen[self._cells(block)] = block
+            chosen[self.cells(block)] = block
         if self.owners is None:
             self.owners = chosen
         else:
@@ -244,44 +258,64 @@ class ScoreLadder:
     def __len__(self) -> int:
         return 0 if self.ladder is None else len(self.ladder)
 
-    def _cells(self, scores: Floats) -> Integers:
+    def cells(self, scores: Floats) -> Integers:
+        """The bin of each score."""
         return np.zeros(0, dtype=np.int64) if self.ladder is None else self.ladder.cells(scores)
 
     def reach(self, low: float, high: float) -> None:
         """Take note of the ends of some scores."""
-        self._least, self._greatest = min(self._least, low), max(self._greatest, high)
+        self.ends = min(self.ends[0], low), max(self.ends[1], high)
 
     def bins(self) -> ScoreBins:
         """Everything that was counted."""
-        self._sort()
-        outside = self._outside.bins()
-        if self.ladder is None or not (self._every or len(self._aside)):
-            return outside
-        table = np.zeros(2 * len(self), dtype=np.int64)
-        share_out(lambda start: self._add_to(table, start), range(0, len(table), BLOCK))
-        inside = self._on_ladder(self.ladder, table.reshape(-1, 2)) if self.crowded else self._points(table)
-        if len(outside):
-            inside = inside + outside
-        return replace(inside, least=self._least, greatest=self._greatest)
+        return merge_ladders([self])
 
-    def _add_to(self, table: Integers, start: int) -> None:
-        """Add what all counters counted in a block of the table."""
-        for counters in self._every:
-            counters.add_to(table[start : start + BLOCK], slice(start, start + BLOCK))
-
-    def _on_ladder(self, ladder: Ladder, table: Integers) -> ScoreBins:
-        np.add.at(table, ladder.cells(self._aside.low), self._aside.counts)
-        kept = np.flatnonzero(table[:, 0] + table[:, 1])
-        low, exponent = ladder.edges(kept)
-        return ScoreBins(low, exponent, table[kept], -ladder.bits, low[0], low[-1], most=self.most)
-
-    def _points(self, table: Integers) -> ScoreBins:
+    def points(self) -> ScoreBins:
+        """Every distinct score, where bins count single ones."""
         if self.owners is None:
-            return replace(self._aside, most=self.most)
+            return self.aside
+        table = _add_up([self])
         kept = np.flatnonzero(table[::2] + table[1::2])
         # Bins are in the order of their scores, and so are the owners.
-        owned = ScoreBins.of_distinct(self.owners[kept], table.reshape(-1, 2)[kept], most=UNLIMITED)
-        return replace(owned + self._aside, most=self.most)
+        return ScoreBins.of_distinct(self.owners[kept], table.reshape(-1, 2)[kept], most=UNLIMITED) + self.aside
+
+
+def merge_ladders(ladders: Sequence[ScoreLadder]) -> ScoreBins:
+    """What several have counted together: each distinct score, or where these are too many the bins of the ladder."""
+    for part in ladders:
+        part.sort()
+    first = ladders[0]
+    outside = reduce(add, (part.outside.bins() for part in ladders))
+    if first.ladder is None or not any(part.every or len(part.aside) for part in ladders):
+        return outside
+    inside = None
+    if not any(part.crowded for part in ladders):
+        inside = reduce(add, (part.points() for part in ladders))
+    if inside is None or len(inside) > first.most:
+        table = _add_up(ladders).reshape(-1, 2)
+        for part in ladders:
+            np.add.at(table, part.cells(part.aside.low), part.aside.counts)
+        kept = np.flatnonzero(table[:, 0] + table[:, 1])
+        low, exponent = first.ladder.edges(kept)
+        inside = ScoreBins(low, exponent, table[kept], -first.ladder.bits, low[0], low[-1])
+    inside = replace(inside, most=first.most)
+    ends = [part.ends for part in ladders]
+    least, greatest = min(low for low, _ in ends), max(high for _, high in ends)
+    return replace(inside + outside if len(outside) else inside, least=least, greatest=greatest)
+
+
+def _add_up(ladders: Sequence[ScoreLadder]) -> Integers:
+    """The counters of all threads added up, a block of bins to a thread."""
+    table = np.zeros(2 * len(ladders[0]), dtype=np.int64)
+
+    def add_block(start: int) -> None:
+        here = slice(start, start + BLOCK)
+        for part in ladders:
+            for counters in part.every:
+                counters.add_to(table[here], here)
+
+    share_out(add_block, range(0, len(table), BLOCK))
+    return table
 
 
 def _count_at_least(blocks: Sequence[Floats]) -> int:
@@ -291,11 +325,3 @@ def _count_at_least(blocks: Sequence[Floats]) -> int:
         stirred = block.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         marks[stirred >> np.uint64(64 - TABLE_BITS)] = True
     return int(np.count_nonzero(marks))
-
-
-def _between(values: NDArray[Any]) -> Floats:
-    """The scores between 0 and 1."""
-    within = (values >= 0) & (values <= 1)
-    # Adding 0 makes one score of -0.0 and 0.0.
-    inside: Floats = np.add(values if within.all() else values[within], 0.0, dtype=np.float64)
-    return inside

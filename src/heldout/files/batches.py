@@ -61,7 +61,7 @@ class Batches(ABC):
     """A table in one or many files, of which a few columns at a time are read from the start, as often as wanted.
 
     `names` are the columns of all files, in the order in which they were met; `notes` are sentences about files that
-    were left out; `batch` is about how many rows are given at a time. Numbers in columns that whoever reads them calls
+    were left out; `batch` is how many rows are given at a time. Numbers in columns that whoever reads them calls
     `keys`, before the first reading, are told apart to their last digit; others become floating-point numbers.
     `labels` are the columns of classes by their roles; where files differ in what these hold, a note says so.
     """
@@ -98,23 +98,24 @@ class Batches(ABC):
         """The type that each of these columns has in all batches."""
 
     @abstractmethod
-    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+    def _read(self, columns: list[str]) -> Iterator[pl.DataFrame]:
         """The rows in their order, in pieces of any length."""
 
-    def frames(self, columns: Sequence[str] | None = None, made: Sequence[pl.Expr] = ()) -> Iterator[pl.DataFrame]:
-        """The rows in their order, about a batch of them at a time; `made` are expressions to be given instead."""
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows in their order, a batch of them at a time, however they are stored and whoever reads them."""
         import polars as pl
 
         frames: list[pl.DataFrame] = []
         size = 0
-        for frame in self._watched(self._read(wanted_names(self.names, columns, self.name), made), len):
+        for frame in self._watched(self._read(wanted_names(self.names, columns, self.name)), len):
             frames.append(frame)
             size += len(frame)
-            if size >= self.batch:
-                yield frames[0] if len(frames) == 1 else pl.concat(frames)
-                frames, size = [], 0
+            while size >= self.batch:
+                whole = frames[0] if len(frames) == 1 else pl.concat(frames)
+                yield whole.head(self.batch)
+                frames, size = [whole.slice(self.batch)], size - self.batch
         if size:
-            yield frames[0] if len(frames) == 1 else pl.concat(frames)
+            yield pl.concat(frames)
 
     def first(self, columns: Sequence[str], rows: int) -> list[pl.DataFrame]:
         """The first rows, so many if there are as many."""
@@ -425,7 +426,7 @@ class TextBatches(Batches):
         if bare and empty_note(bare) not in self.notes:
             self.notes = (*self.notes, empty_note(bare))
 
-    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+    def _read(self, columns: list[str]) -> Iterator[pl.DataFrame]:
         import polars as pl
 
         types = self.kinds(columns)
@@ -437,5 +438,4 @@ class TextBatches(Batches):
                 for name in columns
                 if name in self._keys
             ]
-            frame = pl.DataFrame([*self._convert(part, piece, stored), *keys]).select(columns)
-            yield frame.select(made) if made else frame
+            yield pl.DataFrame([*self._convert(part, piece, stored), *keys]).select(columns)

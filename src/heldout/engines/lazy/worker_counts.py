@@ -27,9 +27,8 @@ from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.sum_tables import keyed
 from heldout.engines.memory import most_bins
 from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.score_tallies import LabelledScores, ScoreKind, Tallies
 from heldout.engines.spark import is_spark
-from heldout.engines.stream.batch_engine import ScoreKind, Tallies
-from heldout.engines.stream.rows import LabelledScores
 from heldout.errors import ValuesError
 from heldout.evidence import Label
 from heldout.evidence.bin_grid import POINT, Ladder, distinct

@@ -52,6 +52,7 @@ from heldout.predictions.source import (
 from heldout.predictions.table import DROP_MISSING, NothingWholeError, Predictions, assemble
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
+from heldout.threads import share_in_turn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -239,10 +240,10 @@ class ValueCounts:
 
     def add(self, column: pl.Series) -> None:
         """Count the values of a batch."""
-        import polars as pl
+        self.merge(_count_values(column))
 
-        here = column.alias("value").to_frame().group_by("value").len("times")
-        here = here.with_columns(pl.col("times").cast(pl.Int64))
+    def merge(self, here: pl.DataFrame) -> None:
+        """Add the values of a batch, which were counted."""
         if self._binned:
             here = _binned(here)
         self._held = here if self._held is None else self._joined(self._held, here)
@@ -270,6 +271,14 @@ class ValueCounts:
             raise ColumnError(f"The column {self.name!r} is empty.", hint=SLICE_BY_VALUES)
         values = self._held.sort("value")
         return plan_of(values.get_column("value"), values.get_column("times"), self.name, exact=not self._binned)
+
+
+def _count_values(column: pl.Series) -> pl.DataFrame:
+    """How often each value stands in a column."""
+    import polars as pl
+
+    counts = column.alias("value").to_frame().group_by("value").len("times")
+    return counts.with_columns(pl.col("times").cast(pl.Int64))
 
 
 def _binned(counts: pl.DataFrame) -> pl.DataFrame:
@@ -303,12 +312,17 @@ def slice_plans(
     kinds = batches.kinds(names)
     counts = {name: ValueCounts(name, kinds[name]) for name in names if name not in classes}
     out: set[str] = set(classes)
-    for whole in batches.frames(list(dict.fromkeys([*counts, *([weight] if weight else [])]))):
+
+    def count_values(whole: pl.DataFrame) -> dict[str, pl.DataFrame]:
         frame = whole.filter(pl.col(weight).is_null() | (pl.col(weight) != 0)) if weight else whole
-        for name, value_counts in counts.items():
+        return {name: _count_values(frame.get_column(name)) for name in counts if name not in out}
+
+    frames = batches.frames(list(dict.fromkeys([*counts, *([weight] if weight else [])])))
+    for counted in share_in_turn(count_values, frames):
+        for name, values in counted.items():
             try:
                 if name not in out:
-                    value_counts.add(frame.get_column(name))
+                    counts[name].merge(values)
             except ColumnError:
                 if not every:
                     raise
@@ -468,8 +482,10 @@ def check_unchanged(counted: Counted, batches: Batches, *, parts: bool = True, w
         )
 
 
-def bad_weight(weight: NDArray[np.float64], places: NDArray[np.int64]) -> ValueFaults:
-    """What the weights of some rows are."""
+def bad_weight(weight: NDArray[np.float64], places: Any) -> ValueFaults:
+    """What the weights of some rows are; `places` tells where each of them stands in the whole."""
+    if weight.min() > 0 and np.isfinite(high := float(weight.max())):
+        return ValueFaults(light=float(weight.min()), heavy=high)
     wrong = np.flatnonzero(~np.isfinite(weight) | (weight < 0))
     bad = (int(places[wrong[0]]), float(weight[wrong[0]])) if len(wrong) else (-1, 0.0)
     above = weight[weight > 0]

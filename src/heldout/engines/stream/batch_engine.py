@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heldout.engines.bins import BinCounter
 from heldout.engines.compiled import is_worth_it
-from heldout.engines.memory import MOST_PAIRED, most_bins, refuse_copies, refuse_repeated
-from heldout.engines.probability_sums import tally, tally_classes
-from heldout.engines.refinement import Recount, refine
-from heldout.engines.score_ladder import ScoreLadder
+from heldout.engines.memory import MOST_PAIRED, refuse_copies, refuse_repeated
+from heldout.engines.score_tallies import ScoreKind, TakenRows, Tallies, refine_tallies
 from heldout.engines.stream.batch_columns import (
     StreamRoles,
     ValueFaults,
@@ -28,18 +25,14 @@ from heldout.engines.stream.batch_columns import (
     stream_roles,
     with_scores,
 )
-from heldout.engines.stream.rows import LabelledScores, RowReader
-from heldout.engines.stream.two_classes import SCORE, BatchSums, SurpriseError, TwoClasses
+from heldout.engines.stream.rows import CountedBatch, RowReader
 from heldout.errors import HeldoutError, OptionError, ValuesError
-from heldout.evidence import Label
-from heldout.evidence.counted import Counted, ScoreTally, class_columns, sided, weightless_note
-from heldout.evidence.probabilities import Probabilities, Unfit
-from heldout.evidence.score_bins import MOST, ScoreBins
+from heldout.evidence.counted import Counted, weightless_note
 from heldout.files.batches import Batches
 from heldout.predictions.case_values import ROUNDED, TAKEN_AS_SCORES, Confidences, refuse_confidences, weights
 from heldout.predictions.score_columns import class_of
 from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
-from heldout.predictions.table import CHECK_COLUMNS, Predictions
+from heldout.predictions.table import CHECK_COLUMNS
 from heldout.threads import share_in_turn
 
 if TYPE_CHECKING:
@@ -128,174 +121,42 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
     raise refuse_copies(name, times, len(twice))
 
 
-@dataclass(frozen=True)
-class ScoreKind:
-    """What scores are: one for each of these labels, or one for the positive class where there are none."""
-
-    labels: tuple[Label, ...]
-    weighted: bool
-
-    def counters(self) -> Sequence[BinCounter | ScoreLadder]:
-        """What counts such scores, for every class or for one."""
-        k = len(self.labels)
-        if k:
-            return [BinCounter(class_columns(k), most_bins(k), self.weighted) for _ in range(k)]
-        return [BinCounter(2, MOST, weighted=True) if self.weighted else ScoreLadder(MOST)]
-
-
-class Tallies:
-    """Counts the scores of all rows, and those of each fold by itself.
-
-    >>> import numpy as np
-    >>> tallies = Tallies(ScoreKind((), weighted=False))
-    >>> tallies.add(LabelledScores(np.array([0.5, 0.2]), np.array([True, False]), probable=True))
-    >>> made, folds = tallies.made((), None)
-    >>> made.bins[0].low, made.probabilities.n, folds
-    (array([0.2, 0.5]), 2, ())
-    """
-
-    def __init__(self, kind: ScoreKind) -> None:
-        self._kind = kind
-        self._whole = _TallyCounter(kind)
-        self._folds: dict[Any, _TallyCounter] = {}
-
-    def add(self, scored: LabelledScores) -> None:
-        """Count one more batch."""
-        self._whole.add(scored)
-        for key, rows in scored.folds().items():
-            if key not in self._folds:
-                self._folds[key] = _TallyCounter(self._kind)
-            self._folds[key].add(rows)
-
-    def made(self, folds: Sequence[Any], why: Unfit | None) -> tuple[ScoreTally, tuple[ScoreTally, ...]]:
-        """The tally of all rows and those of the folds with these keys; `why` says why they are no probabilities."""
-        return self._whole.tally(why), tuple(self._folds[key].tally(why) for key in folds)
-
-
-class _TallyCounter:
-    def __init__(self, kind: ScoreKind) -> None:
-        self._kind = kind
-        self._counters = kind.counters()
-        self._losses: Probabilities | None = None
-
-    def add(self, scored: LabelledScores) -> None:
-        k = len(self._kind.labels)
-        for index, counter in enumerate(self._counters):
-            values = scored.scores[:, index] if k else scored.scores
-            if isinstance(counter, ScoreLadder):
-                counter.add(values, scored.codes)
-            else:
-                counter.add(values, sided(scored.codes, index, k) if k else scored.codes, scored.weight)
-        if not scored.probable:
-            return
-        if k:
-            losses = tally_classes(scored.scores, scored.codes, scored.weight, n_classes=k)
-        else:
-            losses = tally(scored.scores, scored.codes, scored.weight)
-        self._losses = losses if self._losses is None else self._losses + losses
-
-    def tally(self, why: Unfit | None) -> ScoreTally:
-        return ScoreTally(self._bins(), self._losses if why is None else None, why, self._kind.labels)
-
-    def _bins(self) -> tuple[ScoreBins, ...]:
-        return tuple(counter.bins() for counter in self._counters)
-
-
-def refined(
-    tally: ScoreTally,
-    scored: Callable[[pl.DataFrame], LabelledScores | None],
-    frames: Callable[[], Iterable[pl.DataFrame]],
-    *,
-    tolerance: float | None,
-    passes: int,
-) -> ScoreTally:
-    """The same scores in finer bins where that makes areas more certain, by further passes over the rows.
-
-    The scores were read once; `passes` is how often they may be read in all. `frames` begins to read again, and
-    `scored` tells of a batch which of its rows count.
-    """
-    (tally_refined,) = refined_parts([tally], (), scored, frames, tolerance=tolerance, passes=passes)
-    return tally_refined
-
-
-def refined_parts(
-    tallies: Sequence[ScoreTally],
-    folds: Sequence[Any],
-    scored: Callable[[pl.DataFrame], LabelledScores | None],
-    frames: Callable[[], Iterable[pl.DataFrame]],
-    *,
-    tolerance: float | None,
-    passes: int,
-) -> tuple[ScoreTally, ...]:
-    """The tally of all rows and those of the folds with these keys, all by the same further passes over the rows."""
-    refined_tallies = tuple(tallies)
-    for _ in range(passes - 1):
-        again = [_RefiningPass(tally, tolerance) for tally in refined_tallies]
-        if not any(again):
-            break
-        for frame in frames():
-            rows = scored(frame)
-            if rows is None:
-                continue
-            parts = rows.folds() if any(again[1:]) else {}
-            for refining, part in zip(again, (rows, *map(parts.get, folds)), strict=True):
-                if refining:
-                    refining.add(part)
-        refined_tallies = tuple(refining.put() for refining in again)
-    return refined_tallies
-
-
-class _RefiningPass:
-    """One more reading of the scores of a tally: true where some of its bins are to be looked into."""
-
-    def __init__(self, tally: ScoreTally, tolerance: float | None) -> None:
-        self._tally = tally
-        places = [tally.place(at) for at in range(len(tally.bins))]
-        asked = [refine(bins, tolerance, place=at) for bins, at in zip(tally.bins, places, strict=True)]
-        self._recounts: list[Recount | None] = [
-            refinement.recount() if len(refinement) else None for refinement in asked
-        ]
-
-    def __bool__(self) -> bool:
-        return any(recount is not None for recount in self._recounts)
-
-    def add(self, rows: LabelledScores | None) -> None:
-        if rows is None:
-            return
-        for at, recount in enumerate(self._recounts):
-            if recount is not None:
-                values = rows.scores[:, at] if self._tally.per_class else rows.scores
-                codes = sided(rows.codes, at, len(self._tally.bins)) if self._tally.per_class else rows.codes
-                recount.add(values, codes, rows.weight, rows.group)
-
-    def put(self) -> ScoreTally:
-        recounted = zip(self._recounts, self._tally.bins, strict=True)
-        return replace(self._tally, bins=tuple(bins if again is None else again.put(bins) for again, bins in recounted))
-
-
 # The number of rows by which the classes are guessed.
 FIRST = 1 << 16
-# The first rows show whether distinct scores are too many to keep: this many times the number that can be kept.
-FIRST_ROWS = 1.5
+# The most scores of a batch: with many columns of them it has fewer rows.
+SCORES_AT_ONCE = 1 << 22
 
 
 def count_stream(
     batches: Batches, roles: Mapping[str, Any], asked: ReadOptions, *, tolerance: float | None = None, passes: int = 3
 ) -> tuple[Counted, Source]:
-    """Everything that is counted of a table, and which columns were read; only one batch at a time is held.
+    """Everything that is counted of a table, and which columns were read; only a few batches at a time are held.
 
-    Scores are read again, in at most so many `passes` in all, until areas under curves are certain to `tolerance`;
-    without one, to a twentieth of their standard error.
+    Labels are taken from the first rows, and where these do not show all of them the table is read once more. Scores
+    are read again, in at most so many `passes` in all, until areas under curves are certain to `tolerance`; without
+    one, to a twentieth of their standard error.
     """
-    chosen = stream_roles(batches, roles, asked)
-    quick = _quickly(batches, chosen, asked, tolerance, passes)
-    if quick is None:
-        counted, source = _thoroughly(batches, chosen, asked, tolerance, passes)
-        return _judge_confidences(batches, counted, source), source
-    counted = _judge_confidences(batches, *quick)
-    # Two classes are counted in one reading, so nothing but the number of rows can differ.
-    check_unchanged(counted, batches, parts=False)
-    return counted, quick[1]
+    given = stream_roles(batches, roles, asked)
+    try:
+        with batches.trusting():
+            first = batches.first(list(dict.fromkeys([*given.wanted.values(), *given.scores, *given.free])), FIRST)
+            counted, reader = _count_table(batches, given, asked, first)
+    except HeldoutError:
+        # Other labels than those of the first rows, or something is wrong, which is said of the whole.
+        counted, reader = _count_table(batches, given, asked)
+    if counted.scores is not None:
+        keys = () if counted.folds is None else tuple(counted.folds.keys.tolist())
+        scores, *folds = refine_tallies(
+            (counted.scores, *counted.fold_scores),
+            keys,
+            reader.scored,
+            lambda: batches.frames(reader.roles.every()),
+            tolerance=tolerance,
+            passes=passes,
+        )
+        counted = replace(counted, scores=scores, fold_scores=tuple(folds))
+    source = _source(batches, reader)
+    return _judge_confidences(batches, counted, source), source
 
 
 def _judge_confidences(batches: Batches, counted: Counted, source: Source) -> Counted:
@@ -320,98 +181,42 @@ def _judge_confidences(batches: Batches, counted: Counted, source: Source) -> Co
     return replace(counted, notes=(*counted.notes, TAKEN_AS_SCORES)) if both else counted
 
 
-def _quickly(
-    batches: Batches, roles: StreamRoles, asked: ReadOptions, tolerance: float | None, passes: int
-) -> tuple[Counted, Source] | None:
-    """Two classes and one score, told from the first batch; None where that is not all there is to it."""
-    if roles.slices or not set(roles.wanted) <= {"truth", "predicted"} or asked.against_rest:
-        return None
-    try:
-        with batches.trusting():
-            columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores, *roles.free]))
-            first = batches.first(columns, FIRST)
-            scored_roles = with_scores(batches, roles, asked, _classes(first, roles))
-            check_numbers(batches, scored_roles)
-            pairs = pairs_met(first, scored_roles, present(batches, scored_roles))
-            notes = _first_notes(scored_roles, ())
-            like = settled(pairs, scored_roles, asked, notes)
-            if not TwoClasses.fits(scored_roles, like):
-                return None
-            counting = TwoClasses(scored_roles, like, pairs, compiled=is_worth_it(batches.rows))
-            counter = ScoreLadder(MOST)
-            sums = _summed(counting, counter, batches.frames(scored_roles.every(), counting.expressions()))
-    except (HeldoutError, SurpriseError):
-        # What is wrong is said of the whole, not of the first rows.
-        return None
-    if sums is None:
-        return None
-    seen = sums.seen()
-    if seen.infinite and "score" in scored_roles.guessed and not scored_roles.makes_predicted:
-        # A guess must not stop an evaluation that does not need it.
-        return None
-    seen.check_scores(batches, natural=scored_roles.makes_predicted and asked.threshold is None)
-    why = seen.unfit(1)
-    tally = ScoreTally((counter.bins(),), sums.probabilities if why is None else None, why)
-    made_of = [scored_roles.wanted["truth"], scored_roles.scores[0]]
-    again = [expression for expression in counting.expressions() if expression.meta.output_name() in ("truth", "score")]
-    tally = refined(tally, counting.scored, lambda: batches.frames(made_of, again), tolerance=tolerance, passes=passes)
-    counted = Counted(
-        counting.confusion(sums),
-        positive=like.positive,
-        threshold=like.threshold,
-        scores=tally,
-        rows=seen.rows,
-        declared=like.keep_labels,
-        notes=(*batches.notes, *like.notes),
-        joined_types=like.joined_types,
-    )
-    return counted, _source(batches, scored_roles, like, ())
+def _count_table(
+    batches: Batches, given: StreamRoles, asked: ReadOptions, first: Sequence[pl.DataFrame] = ()
+) -> tuple[Counted, RowReader]:
+    """What is counted in one reading, after others that find the slices and, unless the `first` rows tell, the labels.
 
-
-def _thoroughly(
-    batches: Batches, given: StreamRoles, asked: ReadOptions, tolerance: float | None, passes: int
-) -> tuple[Counted, Source]:
-    """Any table: its labels first, then how slices divide it, then the counts."""
-    needs_classes = bool(given.free) and not asked.labels
-    labels = _classes(batches.frames([given.wanted["truth"]]), given) if needs_classes else ()
+    An error where these rows do not tell may be of them alone.
+    """
+    truth = given.wanted["truth"]
+    labels: tuple[Any, ...] = ()
+    if given.free and not asked.labels:
+        labels = classes_met(first or batches.frames([truth]), truth, given.called["truth"])
     roles = with_scores(batches, given, asked, labels)
     check_numbers(batches, roles)
     plans, slice_notes = slice_plans(batches, roles.slices, asked.slices, roles.wanted.get("weight"))
-    sliced = tuple(plan.name for plan in plans)
-    roles = replace(roles, slices=sliced)
+    roles = replace(roles, slices=tuple(plan.name for plan in plans))
     if "id" in roles.wanted:
         check_ids(batches, roles)
     columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores]))
-    pairs = pairs_met(batches.frames(columns), roles, present(batches, roles))
+    pairs = pairs_met(first or batches.frames(columns), roles, present(batches, roles))
     if not len(pairs):
-        _refuse_all(batches, roles, asked)
-    notes = [*_first_notes(roles, sliced), *slice_notes]
-    like = settled(pairs, roles, asked, notes)
+        _refuse_all(batches, roles, asked, first)
+    like = settled(pairs, roles, asked, [*_first_notes(roles), *slice_notes])
     combined = len(plans) * (len(plans) - 1) // 2
     pairwise = combined * (batches.rows or 0) <= MOST_PAIRED
     reader = RowReader(roles, like, pairs, plans, pairwise=pairwise)
     guess = "score" in roles.guessed and not roles.makes_predicted and asked.missing != "drop"
-    whole, seen = _pieces(batches, reader, guess=guess)
+    whole, seen = _count_rows(batches, reader, guess=guess)
     if whole is None or (guess and seen.no_score):
         # A guess must not stop an evaluation that does not need it.
         without = replace(given, free=(), note=seen.unused(roles.scores, batches))
-        return _thoroughly(batches, without, asked, tolerance, passes)
+        return _count_table(batches, without, asked, first)
     seen.check_missing(batches, asked.missing)
     if "weight" in roles.wanted:
         seen.check_weight(batches)
     if roles.scores:
         seen.check_scores(batches, natural=roles.makes_predicted and asked.threshold is None and len(like.labels) == 2)
-    if whole.scores is not None:
-        keys = () if whole.folds is None else tuple(whole.folds.keys.tolist())
-        scores, *folds = refined_parts(
-            (whole.scores, *whole.fold_scores),
-            keys,
-            reader.scored,
-            lambda: batches.frames(roles.every()),
-            tolerance=tolerance,
-            passes=passes,
-        )
-        whole = replace(whole, scores=scores, fold_scores=tuple(folds))
     counted = replace(
         whole,
         positive=like.positive,
@@ -423,24 +228,33 @@ def _thoroughly(
         notes=(*batches.notes, *like.notes, *([weightless_note(seen.weightless)] if seen.weightless else [])),
         joined_types=like.joined_types,
     )
-    check_unchanged(counted, batches, weightless=seen.weightless)
-    return counted, _source(batches, roles, like, sliced)
+    # Of one reading nothing but the number of rows can differ.
+    check_unchanged(counted, batches, parts=not first or bool(plans), weightless=seen.weightless)
+    return counted, reader
 
 
-def _pieces(batches: Batches, reader: RowReader, *, guess: bool) -> tuple[Counted | None, ValueFaults]:
+def _count_rows(batches: Batches, reader: RowReader, *, guess: bool) -> tuple[Counted | None, ValueFaults]:
     """The counts of all batches, and what was met; with a `guess` that is no score in some row there may be none."""
     roles, like = reader.roles, reader.like
     per_class = like.scores is not None and like.scores.per_class
-    tallies = Tallies(ScoreKind(like.labels if per_class else (), weighted="weight" in roles.wanted))
+    kind = ScoreKind(like.labels if per_class else (), weighted="weight" in roles.wanted)
+    tallies = Tallies(kind, compiled=is_worth_it(batches.rows))
     whole: Counted | None = None
     seen = ValueFaults()
-    for start, frame in _numbered(batches.frames(roles.every())):
-        piece = reader.piece(frame, start)
-        seen += piece.seen
-        if piece.scored is not None:
-            tallies.add(piece.scored)
-        if piece.counted is not None:
-            whole = piece.counted if whole is None else whole + piece.counted
+
+    def read(numbered: tuple[int, pl.DataFrame]) -> tuple[CountedBatch, list[TakenRows]]:
+        piece = reader.piece(numbered[1], numbered[0])
+        taken = [] if piece.scored is None else tallies.take(piece.scored)
+        return replace(piece, scored=None), taken
+
+    batches.batch = min(batches.batch, SCORES_AT_ONCE // max(len(roles.scores), 1))
+    pieces = share_in_turn(read, _numbered(batches.frames(roles.every())))
+    while some := list(islice(pieces, tallies.at_once)):
+        tallies.settle([taken for _, taken in some])
+        for piece, _ in some:
+            seen += piece.seen
+            if piece.counted is not None:
+                whole = piece.counted if whole is None else whole + piece.counted
     if whole is None and guess and seen.no_score:
         return None, seen
     if whole is None:
@@ -469,40 +283,21 @@ def _numbered(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFram
         start += len(frame)
 
 
-def _summed(counting: TwoClasses, counter: ScoreLadder, frames: Iterator[pl.DataFrame]) -> BatchSums | None:
-    """What all batches add up to, counted by all threads and added in the order of the batches."""
-    first: list[pl.DataFrame] = []
-    for frame in frames:
-        first.append(frame.rechunk())
-        if sum(map(len, first)) > FIRST_ROWS * MOST:
-            break
-    counter.look([part.get_column(SCORE).to_numpy() for part in first])
-    whole: BatchSums | None = None
-    for piece in share_in_turn(lambda frame: counting.sums(frame, counter), chain(first, frames)):
-        counter.reach(piece.low, piece.high)
-        counter.settle([piece.aside])
-        whole = replace(piece, aside=None) if whole is None else whole + piece
-    return whole
-
-
-def _classes(frames: Iterable[pl.DataFrame], roles: StreamRoles) -> tuple[Any, ...]:
-    return classes_met(frames, roles.wanted["truth"], roles.called["truth"])
-
-
-def _first_notes(roles: StreamRoles, sliced: Sequence[str]) -> list[str]:
+def _first_notes(roles: StreamRoles) -> list[str]:
     """What is said of columns that were not used."""
-    idle = idle_columns(roles.columns, list(roles.wanted), sliced)
+    idle = idle_columns(roles.columns, list(roles.wanted), roles.slices)
     return [note for *_, note in idle] + ([roles.note] if roles.note else [])
 
 
-def _source(batches: Batches, roles: StreamRoles, like: Predictions, sliced: Sequence[str]) -> Source:
-    named = named_roles(dict(roles.wanted), roles.scores, like, made=roles.makes_predicted)
-    idle = idle_columns(roles.columns, list(roles.wanted), sliced)
+def _source(batches: Batches, reader: RowReader) -> Source:
+    roles = reader.roles
+    named = named_roles(dict(roles.wanted), roles.scores, reader.like, made=roles.makes_predicted)
+    idle = idle_columns(roles.columns, list(roles.wanted), roles.slices)
     return Source(batches.name, tuple(named), roles.guessed, (), tuple(idle))
 
 
-def _refuse_all(batches: Batches, roles: StreamRoles, asked: ReadOptions) -> None:
-    """Every row lacks something: say what."""
+def _refuse_all(batches: Batches, roles: StreamRoles, asked: ReadOptions, first: Sequence[pl.DataFrame]) -> None:
+    """Every row lacks something, or every one of the `first`: say what."""
     import polars as pl
 
     kinds = batches.kinds(list(dict.fromkeys([*roles.wanted.values(), *roles.scores])))
@@ -516,7 +311,7 @@ def _refuse_all(batches: Batches, roles: StreamRoles, asked: ReadOptions) -> Non
         parts["score"] = pl.any_horizontal([absent(name) for name in roles.scores])
     seen = ValueFaults()
     weight = roles.wanted.get("weight")
-    for whole in batches.frames(list(kinds)):
+    for whole in first or batches.frames(list(kinds)):
         frame = whole.filter(pl.col(weight).is_null() | (pl.col(weight) != 0)) if weight else whole
         gaps = frame.select(expression.sum().alias(role) for role, expression in parts.items()).row(0, named=True)
         seen += ValueFaults(

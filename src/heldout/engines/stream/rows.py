@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arrays import Integers
 from heldout.engines import memory
 from heldout.engines.memory import counted
 from heldout.engines.refinement import FILES_AT_REST
+from heldout.engines.score_tallies import LabelledScores
 from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults, bad_weight
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
 from heldout.evidence.labels import key_array
-from heldout.predictions.case_values import (
-    RawScores,
-    Scores,
-    groups,
-    raw_scores,
-    refuse_two_columns,
-    settle_scores,
-    weights,
-)
+from heldout.predictions.case_values import RawScores, Scores, groups, refuse_two_columns, settle_scores, weights
 from heldout.predictions.label_encoding import DIRECT_RANGE, Coded, refuse_labels
+from heldout.predictions.score_columns import class_of
 from heldout.predictions.slice_plans import SliceColumn, SlicePlan
 from heldout.predictions.table import Predictions
 
@@ -33,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Up to this many texts are compared one by one.
+# Up to this many values are compared one by one.
 FEW = 8
 
 
@@ -59,11 +54,12 @@ class LabelCodes:
         known = known.cast(pl.String) if self._long else known
         order = known.arg_sort().to_numpy()
         self._like = coded
-        self._name = f"The column {values.name!r}"
         self._values = known.gather(order)
         # Missing is the last.
         self._move = np.append(codes[order], -1)
         self._enum = pl.Enum(self._values) if self._values.dtype == pl.String else None
+        comparable = self._values.dtype in (pl.String, pl.Boolean) or self._values.dtype.is_integer()
+        self._few = comparable and len(self._values) <= FEW and max(self._move) < FEW
 
     def coded(self, column: pl.Series) -> Coded:
         """A batch of the column; a value that is none of those that were met has some code."""
@@ -73,18 +69,34 @@ class LabelCodes:
         """A batch of the column, and which of its values are none of those that were met; None where all are."""
         import polars as pl
 
-        places, strange = self._places(column.cast(pl.String) if self._long else column)
+        column = column.cast(pl.String) if self._long else column
+        if self._few:
+            # Comparing with each is quicker than looking each up; 0 is no value that was met.
+            marks = self._compare(column)
+            if not len(marks) or marks.min():
+                return Coded(marks - np.uint8(1), 0, self._like.labels, self._like.declared), None
+        places, strange = self._places(column)
         codes = self._move[places]
         missing = int(np.count_nonzero(codes < 0))
         return Coded(codes, 0, self._like.labels, self._like.declared, missing), strange if strange.any() else None
+
+    def _compare(self, column: pl.Series) -> NDArray[np.uint8]:
+        """One more than the code of every value, 0 where it is missing or was not met."""
+        import polars as pl
+
+        named = pl.col(column.name)
+        codes = zip(self._values.to_list(), self._move.tolist(), strict=False)
+        equal = [
+            (named == pl.lit(value, dtype=self._values.dtype)).cast(pl.UInt8) * (code + 1) for value, code in codes
+        ]
+        marks: NDArray[np.uint8] = column.to_frame().select(pl.sum_horizontal(equal)).to_series().to_numpy()
+        return marks
 
     def _places(self, column: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The place of every value among those that were met, the last for what is missing, and which are not there."""
         import polars as pl
 
         absent = len(self._values)
-        if self._enum is not None and absent <= FEW:
-            return self._compared(column)
         if self._enum is not None:
             codes = column.cast(self._enum, strict=False).to_physical().cast(pl.Int64)
             gone = column.is_null().to_numpy()
@@ -110,57 +122,6 @@ class LabelCodes:
             places = np.minimum(np.searchsorted(known, numbers), absent - 1)
         return np.where(gaps, absent, places), (known[places] != numbers) & ~gaps
 
-    def _compared(self, column: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """The same where texts are few: comparing with each is quicker than looking each up."""
-        import polars as pl
-
-        named = pl.col(column.name)
-        # From 1 on; 0 is no text that was met.
-        equal = [(named == value).cast(pl.UInt8) * index for index, value in enumerate(self._values.to_list(), start=1)]
-        places = column.to_frame().select(pl.sum_horizontal(equal).fill_null(0)).to_series().to_numpy()
-        indices = np.append(0, np.arange(len(self._values)))[places]
-        strange = places == 0
-        if column.null_count():
-            gone = column.is_null().to_numpy()
-            indices[gone] = len(self._values)
-            strange &= ~gone
-        return indices, strange
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledScores:
-    """The scores of some rows with what they are counted by: the true class, or whether it is the positive one.
-
-    `probable` says that all of them are probabilities.
-    """
-
-    scores: NDArray[Any]
-    codes: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
-    group: tuple[NDArray[Any], NDArray[Any]] | None = None
-    fold: Coded | None = None
-    probable: bool = False
-
-    def folds(self) -> dict[Any, LabelledScores]:
-        """The rows of each fold that is met, by its key; nothing where there are no folds."""
-        fold = self.fold
-        if fold is None:
-            return {}
-        codes = fold.codes.astype(np.int64) - fold.offset
-        # Short whole numbers are sorted without comparing them.
-        order = np.argsort(codes.astype(np.uint16) if len(fold.labels) < 1 << 16 else codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        parts = np.split(order, starts[1:])
-        return {fold.labels[code]: self._taken(rows) for code, rows in zip(codes[order[starts]], parts, strict=True)}
-
-    def _taken(self, rows: NDArray[np.int64]) -> LabelledScores:
-        group = None
-        if self.group is not None:
-            groups_present, group_index = np.unique(self.group[0][rows], return_inverse=True)
-            group = group_index, self.group[1][groups_present]
-        weight = None if self.weight is None else self.weight[rows]
-        return LabelledScores(self.scores[rows], self.codes[rows], weight, group, probable=self.probable)
-
 
 @dataclass(frozen=True, eq=False)
 class CountedBatch:
@@ -174,70 +135,109 @@ class CountedBatch:
     scored: LabelledScores | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class RowPlaces:
+    """Where the rows that are left of a batch stand in the whole: all of them in a row, or at some places after it."""
+
+    start: int
+    kept: Integers | None = None
+
+    def __getitem__(self, row: int) -> int:
+        return self.start + int(row if self.kept is None else self.kept[row])
+
+    def taken(self, keep: NDArray[np.bool_]) -> RowPlaces:
+        """Those of the rows to keep."""
+        return RowPlaces(self.start, np.flatnonzero(keep) if self.kept is None else self.kept[keep])
+
+
 class RowReader:
     """Reads batches as predictions whose labels, positive class and slices are those of the whole.
 
-    `like` are the combinations of classes that are met anywhere, `pairs` the same as they stand in the files.
+    `like` are the combinations of classes that are met anywhere, `pairs` the same as they stand in the files. Several
+    threads may read at once.
     """
 
     def __init__(
-        self, roles: StreamRoles, like: Predictions, pairs: pl.DataFrame, plans: Sequence[SlicePlan], *, pairwise: bool
+        self,
+        roles: StreamRoles,
+        like: Predictions,
+        pairs: pl.DataFrame,
+        plans: Sequence[SlicePlan] = (),
+        *,
+        pairwise: bool = False,
     ) -> None:
         self.roles = roles
         self.like = like
         self.plans = tuple(plans)
         self.pairwise = pairwise
-        self._truth = LabelCodes(pairs.get_column(roles.wanted["truth"]), like.truth)
-        self._predicted = None
-        if not roles.makes_predicted:
-            self._predicted = LabelCodes(pairs.get_column(roles.wanted["predicted"]), like.predicted)
+        self._codes = {
+            role: LabelCodes(pairs.get_column(roles.wanted[role]), coded)
+            for role, coded in (("truth", like.truth), ("predicted", like.predicted))
+            if role in roles.wanted
+        }
         # Of the two classes that a score tells apart only one may be met: as in memory, the other is then no class.
         self._keep_labels = memory.count(like).labels == like.labels
         # With groups every batch has a table of scores of its own; otherwise all batches share one.
         self.apart = "group" in roles.wanted
+        # The columns of scores in the order of the classes.
+        self._scores = roles.scores
+        if like.scores is not None and like.scores.per_class:
+            named = {class_of(name, like.labels): name for name in roles.scores}
+            self._scores = tuple(named[label] for label in like.labels)
 
     def piece(self, frame: pl.DataFrame, start: int) -> CountedBatch:
         """Count a batch, whose first row is that place in the whole; rows of weight 0 are only told."""
-        given = len(frame)
-        frame, places = self._weighted(frame, start)
-        if not len(places):
-            return CountedBatch(ValueFaults(weightless=given))
+        found = self._read(frame, start)
+        if isinstance(found, ValueFaults):
+            return CountedBatch(found)
+        seen, predictions = found
+        scored = None if self.apart else self._scored(predictions)
+        plain = replace(predictions, scores=None) if scored is not None else predictions
+        missing: dict[str, int] = {}
+        return CountedBatch(
+            seen, counted(plain, rows=seen.rows, missing=missing, lost=seen.lost, pairs=self.pairwise), scored
+        )
+
+    def scored(self, frame: pl.DataFrame) -> LabelledScores | None:
+        """The scores of the rows that lack nothing; None where there is no such row."""
+        found = self._read(frame)
+        return None if isinstance(found, ValueFaults) else self._scored(found[1])
+
+    def _read(self, frame: pl.DataFrame, start: int = 0) -> ValueFaults | tuple[ValueFaults, Predictions]:
+        """What was seen in a batch, and its rows that lack nothing, if there are any and their values are sound."""
+        # How a batch is stored depends on who read it, and sums on where a block of rows begins.
+        frame, given, places = frame.rechunk(), len(frame), RowPlaces(start)
+        if "weight" in self.roles.wanted:
+            keep = weights(frame.get_column(self.roles.wanted["weight"]), self.roles.called["weight"]) != 0
+            frame, places = (frame, places) if keep.all() else (frame.filter(keep), places.taken(keep))
+        if not len(frame):
+            return ValueFaults(weightless=given)
         columns = self._columns(frame)
         gaps = _gaps(columns)
         lost = np.logical_or.reduce(list(gaps.values())) if gaps else None
-        seen = replace(self._seen(columns, gaps, lost, places), weightless=given - len(frame))
+        seen = replace(_faults(columns, gaps, lost, places, len(frame)), weightless=given - len(frame))
         keep = None if lost is None else ~lost
         if keep is not None:
             columns = {role: _taken(column, keep) for role, column in columns.items()}
-            places = places[keep]
-        if not len(places):
-            return CountedBatch(seen)
+            places = places.taken(keep)
+        if not len(columns["truth"]):
+            return seen
         if "weight" in columns:
             seen += bad_weight(columns["weight"], places)
         if "score" in columns:
             seen += _classes_by_score(columns["score"], places)
         if seen.infinite or seen.has_bad_weight:
-            return CountedBatch(seen)
-        predictions = self._predictions(frame, columns, keep)
-        return self._counted(predictions, seen)
-
-    def _weighted(self, frame: pl.DataFrame, start: int = 0) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-        """The rows whose weight is not 0, and their places in the whole."""
-        places = start + np.arange(len(frame))
-        if "weight" not in self.roles.wanted:
-            return frame, places
-        keep = weights(frame.get_column(self.roles.wanted["weight"]), self.roles.called["weight"]) != 0
-        return (frame, places) if keep.all() else (frame.filter(keep), places[keep])
+            return seen
+        return seen, self._predictions(frame, columns, keep, seen)
 
     def _columns(self, frame: pl.DataFrame) -> dict[str, Any]:
         wanted, called = self.roles.wanted, self.roles.called
         columns: dict[str, Any] = {}
         unknown: dict[str, NDArray[np.bool_]] = {}
-        for role, codes in (("truth", self._truth), ("predicted", self._predicted)):
-            if codes is not None:
-                columns[role], strange = codes.read(frame.get_column(wanted[role]))
-                if strange is not None:
-                    unknown[role] = strange
+        for role, codes in self._codes.items():
+            columns[role], strange = codes.read(frame.get_column(wanted[role]))
+            if strange is not None:
+                unknown[role] = strange
         if "weight" in wanted:
             columns["weight"] = weights(frame.get_column(wanted["weight"]), called["weight"])
         for role in ("group", "fold"):
@@ -246,36 +246,29 @@ class RowReader:
         if "id" in wanted:
             absent = frame.get_column(wanted["id"]).is_null().to_numpy()
             columns["id"] = Coded(-absent.astype(np.int8), 0, (), missing=int(absent.sum()))
-        if self.roles.scores:
-            columns["score"] = raw_scores({name: frame.get_column(name) for name in self.roles.scores}).values
+        if len(self._scores) == 1:
+            columns["score"] = weights(frame.get_column(self._scores[0]), called[self._scores[0]])
+        elif self._scores:
+            # One column after the other, because that is how they are counted.
+            columns["score"] = np.stack([weights(frame.get_column(name), called[name]) for name in self._scores]).T
         if unknown:
-            _refuse_unknown(unknown, columns, called)
+            self._refuse_unknown(unknown, columns)
         return columns
 
-    def _seen(
-        self, columns: dict[str, Any], gaps: dict[str, NDArray[np.bool_]], lost: Any, places: NDArray[np.int64]
-    ) -> ValueFaults:
-        rows, no_score, first = len(places), 0, -1
-        if "score" in columns:
-            bad = ~np.isfinite(columns["score"]).reshape(rows, -1).all(axis=1)
-            no_score = int(np.count_nonzero(bad))
-            first = int(places[bad.argmax()]) if no_score else -1
-        return ValueFaults(
-            rows=rows,
-            lost=0 if lost is None else int(np.count_nonzero(lost)),
-            missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
-            first_lost=-1 if lost is None else int(places[lost.argmax()]),
-            no_score=no_score,
-            first_no_score=first,
-        )
+    def _refuse_unknown(self, unknown: dict[str, NDArray[np.bool_]], columns: dict[str, Any]) -> None:
+        """Refuse labels that were not met before; in a row that lacks something they were not looked at."""
+        gaps = list(_gaps(columns).values())
+        for role, strange in unknown.items():
+            if (strange & ~np.logical_or.reduce(gaps) if gaps else strange).any():
+                raise ValuesError(
+                    f"{self.roles.called[role]} has labels that it did not have when it was read before, so the files "
+                    "changed.",
+                    hint=FILES_AT_REST,
+                )
 
-    def _predictions(self, frame: pl.DataFrame, columns: dict[str, Any], keep: Any) -> Predictions:
+    def _predictions(self, frame: pl.DataFrame, columns: dict[str, Any], keep: Any, seen: ValueFaults) -> Predictions:
         like = self.like
-        scores: Scores | None = None
-        if "score" in columns:
-            scores = settle_scores(RawScores(columns["score"], tuple(self.roles.scores)), like.labels, like.positive)
-            if scores.unfit is not None and scores.unfit.decision:
-                raise refuse_two_columns(self.roles.scores, scores.unfit)
+        scores = self._settled_scores(columns.get("score"), seen)
         predicted: Any = columns.get("predicted")
         predicted_place = like.predicted_place
         if predicted is None and scores is not None:
@@ -306,39 +299,34 @@ class RowReader:
             rows=None,
         )
 
-    def scored(self, frame: pl.DataFrame) -> LabelledScores | None:
-        """The scores of the rows that lack nothing; None where there is no such row."""
-        frame, places = self._weighted(frame)
-        if not len(places):
+    def _settled_scores(self, values: Any, seen: ValueFaults) -> Scores | None:
+        """The scores of some rows, of which it was seen whether they are probabilities."""
+        if values is None or self.like.scores is None:
             return None
-        columns = self._columns(frame)
-        gaps = _gaps(columns)
-        keep = ~np.logical_or.reduce(list(gaps.values())) if gaps else None
-        if keep is not None:
-            columns = {role: _taken(column, keep) for role, column in columns.items()}
-        return self._scored(self._predictions(frame, columns, keep)) if len(columns["truth"]) else None
+        if self.like.scores.per_class or values.ndim == 1:
+            return Scores(values, seen.unfit(len(self._scores)))
+        scores = settle_scores(RawScores(values, self._scores), self.like.labels, self.like.positive)
+        if scores.unfit is not None and scores.unfit.decision:
+            raise refuse_two_columns(self.roles.scores, scores.unfit)
+        return scores
 
     def _scored(self, predictions: Predictions) -> LabelledScores | None:
         if predictions.scores is None:
             return None
         truth, group = predictions.truth, predictions.group
-        codes = predictions.truth_place[truth.codes.astype(np.int64) - truth.offset]
+        places = predictions.truth_place
         if not predictions.scores.per_class:
             labels = predictions.labels
-            codes = codes == (labels.index(predictions.positive) if predictions.positive is not None else 1)
+            places = places == (labels.index(predictions.positive) if predictions.positive is not None else 1)
+        elif len(predictions.labels) < 1 << 8:
+            places = places.astype(np.uint8)
         keyed = None
         if group is not None:
             groups_present, group_index = np.unique(group.codes.astype(np.int64) - group.offset, return_inverse=True)
             keyed = group_index, key_array([group.labels[code] for code in groups_present.tolist()])
         probable = predictions.scores.is_probability
+        codes = places[truth.codes if not truth.offset else truth.codes.astype(np.int64) - truth.offset]
         return LabelledScores(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold, probable)
-
-    def _counted(self, predictions: Predictions, seen: ValueFaults) -> CountedBatch:
-        scored = None if self.apart else self._scored(predictions)
-        plain = replace(predictions, scores=None) if scored is not None else predictions
-        return CountedBatch(
-            seen, counted(plain, rows=seen.rows, missing={}, lost=seen.lost, pairs=self.pairwise), scored
-        )
 
 
 def _gaps(columns: dict[str, Any]) -> dict[str, NDArray[np.bool_]]:
@@ -348,39 +336,43 @@ def _gaps(columns: dict[str, Any]) -> dict[str, NDArray[np.bool_]]:
         if isinstance(column, Coded):
             if column.missing:
                 gaps[role] = column.is_missing
-            continue
-        absent = np.isnan(column)
-        if absent.any():
+        elif np.isnan(column.min(initial=np.inf)):
+            absent = np.isnan(column)
             gaps[role] = absent.any(axis=1) if absent.ndim == 2 else absent
     return gaps
 
 
-def _refuse_unknown(unknown: dict[str, NDArray[np.bool_]], columns: dict[str, Any], called: Mapping[str, str]) -> None:
-    """Refuse labels that were not met before; in a row that lacks something they were not looked at."""
-    gaps = list(_gaps(columns).values())
-    for role, strange in unknown.items():
-        if (strange & ~np.logical_or.reduce(gaps) if gaps else strange).any():
-            raise ValuesError(
-                f"{called[role]} has labels that it did not have when it was read before, so the files changed.",
-                hint=FILES_AT_REST,
-            )
+def _faults(
+    columns: dict[str, Any], gaps: dict[str, NDArray[np.bool_]], lost: Any, places: RowPlaces, rows: int
+) -> ValueFaults:
+    no_score, first = 0, -1
+    values = columns.get("score")
+    if values is not None and not np.isfinite(values.min()) & np.isfinite(values.max()):
+        bad = ~np.isfinite(values).reshape(rows, -1).all(axis=1)
+        no_score, first = int(np.count_nonzero(bad)), places[int(bad.argmax())]
+    return ValueFaults(
+        rows=rows,
+        lost=0 if lost is None else int(np.count_nonzero(lost)),
+        missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
+        first_lost=-1 if lost is None else places[int(lost.argmax())],
+        no_score=no_score,
+        first_no_score=first,
+    )
 
 
 def _taken(column: Any, keep: NDArray[np.bool_]) -> Any:
     return column.taken(keep) if isinstance(column, Coded) else column[keep]
 
 
-def _classes_by_score(values: NDArray[Any], places: NDArray[np.int64]) -> ValueFaults:
+def _classes_by_score(values: NDArray[Any], places: RowPlaces) -> ValueFaults:
     """What the scores of some rows are."""
-    bad = ~np.isfinite(values)
-    if bad.any():
-        rows = np.flatnonzero(bad.any(axis=1) if bad.ndim == 2 else bad)
-        return ValueFaults(infinite=int(np.count_nonzero(bad)), first_infinite=int(places[rows[0]]))
     low, high = float(values.min()), float(values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        bad = ~np.isfinite(values)
+        row = int((bad.any(axis=1) if bad.ndim == 2 else bad).argmax())
+        return ValueFaults(infinite=int(np.count_nonzero(bad)), first_infinite=places[row])
     if values.ndim == 1:
         return ValueFaults(low=low, high=high)
     off = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
     worst = int(off.argmax())
-    return ValueFaults(
-        low=low, high=high, off=float(off[worst]), total=float(values[worst].sum()), worst=int(places[worst])
-    )
+    return ValueFaults(low=low, high=high, off=float(off[worst]), total=float(values[worst].sum()), worst=places[worst])

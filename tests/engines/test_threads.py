@@ -1,0 +1,73 @@
+"""Files are counted by any number of threads to the same evidence, whatever the columns of the rows are."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.engines.streaming import parts, streamed
+
+from heldout.engines import score_tallies
+from heldout.evidence.score_bins import ScoreBins
+from heldout.threads import use_threads
+
+N = 12_000
+
+
+def rows(classes: int) -> pl.DataFrame:
+    """Rows of two classes with one score, or of more with one for each; weights whose sums depend on their order."""
+    rng = np.random.default_rng(classes)
+    truth = rng.integers(0, classes, N)
+    logits = rng.normal(size=(N, classes))
+    logits[np.arange(N), truth] += 1.5
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    scores = {"score": p[:, 1]} if classes == 2 else {f"p_{at}": p[:, at] for at in range(classes)}
+    columns = {"truth": truth, "predicted": p.argmax(axis=1), **scores, "weight": rng.random(N)}
+    return pl.DataFrame(columns | {"fold": rng.integers(0, 3, N), "region": rng.choice(["n", "s", "w"], N)})
+
+
+CASES = {
+    "weights": (2, {"weight": "weight"}),
+    "folds": (2, {"fold": "fold"}),
+    "slices": (2, {"slices": "region"}),
+    "weights, folds and slices": (2, {"weight": "weight", "fold": "fold", "slices": "region"}),
+    "several classes": (4, {}),
+    "several classes with weights and folds": (4, {"weight": "weight", "fold": "fold"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_any_number_of_threads_gives_the_same_evidence_to_the_last_bit(case, tmp_path, monkeypatch):
+    # Far fewer bins than distinct scores, so that bins are shared and looked into again.
+    for place in ("score_tallies.MOST", "memory.MOST"):
+        monkeypatch.setattr(f"heldout.engines.{place}", 300)
+    monkeypatch.setattr("heldout.engines.memory.LEAST_BINS", 100)
+    classes, options = CASES[case]
+    frame = rows(classes)
+    folder = parts(frame, tmp_path / "preds", 3)
+    made = {}
+    for threads in (1, 2, 3, 8, 16):
+        with use_threads(threads):
+            made[threads] = streamed(folder, 700, tolerance=1e-4, passes=2, score=None, **dict(options))[0]
+        assert made[threads].differing(made[1]) == ()
+    assert made[1].n == N
+    assert not made[1].scores.bins[0].exact
+
+
+@pytest.mark.parametrize("fold", [None, "fold"])
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_weighted_bins_are_those_of_all_rows_at_once(fold, lanes, tmp_path, monkeypatch):
+    monkeypatch.setattr(score_tallies, "MOST", 300)
+    monkeypatch.setattr(score_tallies, "LANES", lanes)
+    frame = rows(2)
+    made = streamed(parts(frame, tmp_path / "preds", 3), 700, passes=1, weight="weight", fold=fold)[0]
+    truth, score, weight, folds = (frame[name].to_numpy() for name in ("truth", "score", "weight", "fold"))
+    every = [(made.scores, np.ones(N, dtype=bool))]
+    every += [(part, folds == key) for part, key in zip(made.fold_scores, (0, 1, 2), strict=bool(fold))]
+    for tally, own in every[: 4 if fold else 1]:
+        expected = ScoreBins.of(score[own], truth[own], 2, weight=weight[own], most=300)
+        (bins,) = tally.bins
+        assert np.array_equal(bins.low, expected.low)
+        assert np.array_equal(bins.counts, expected.counts)
+        np.testing.assert_allclose(bins.weights, expected.weights, rtol=1e-12)
+        np.testing.assert_allclose(bins.squares, expected.squares, rtol=1e-12)
