@@ -69,7 +69,7 @@ peers: .venv/.peers ## install torch and the libraries whose jobs the tests do b
 	@touch $@
 
 # Browser, Java and pdflatex are looked for first: what is missing is said before the long part begins.
-test: chromium java latex peers lint ## everything that must pass: lint, then every test and example
+test: chromium java latex peers ## everything that must pass: lint beside every test and example
 	$(PYTHON) tests/both_halves.py
 
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let pass what engines warn of in their own code, which nobody here could mend."""
     # Dask reads Parquet with an argument of pandas that is going to be removed.
     config.addinivalue_line("filterwarnings", "ignore:The inplace keyword in DataFrame:DeprecationWarning")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in this process; gives its exit status and what it printed to standard output and error."""
+    from heldout.cli.app import main
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["heldout", *words])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return int(stopped.value.code or 0), printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -341,23 +341,6 @@ def test_test_sets_that_differ_are_compared_by_their_counts():
         compare(*lazily(frames, "polars"), **options, measures="average_precision")
 
 
-# Clusters
-
-
-def test_spark_gives_the_answer_of_the_rows(spark_session):
-    made = [spark_session.createDataFrame(frame.rows(), frame.columns) for frame in FRAMES[:2]]
-    same_answer(compare(*made, id="case", **OPTIONS), compare(*FRAMES[:2], id="case", **OPTIONS))
-
-
-@pytest.mark.usefixtures("dask_client")
-def test_dask_gives_the_answer_of_the_rows():
-    import dask.dataframe as dd
-
-    made: list[Any] = [dd.from_pandas(frame.to_pandas(), npartitions=2) for frame in FRAMES[:2]]
-    options = OPTIONS | {"id": "case", "group": "team", "measure": ["roc_auc", "brier"]}
-    same_answer(compare(*made, **options), compare(*FRAMES[:2], **options))
-
-
 # Ibis asks DuckDB in a way that is on its way out.
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 def test_ibis_tables_of_different_connections_are_refused(tmp_path):

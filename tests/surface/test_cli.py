@@ -108,9 +108,9 @@ def test_json_on_standard_output_is_alone_there(here):
     assert document["schema"] == "heldout/evaluation@1"
     assert document["confusion"] == {"labels": ["no", "yes"], "rows": "truth", "matrix": [[2, 1], [0, 2]]}
     assert document["source"] == {"name": "rows.csv", "columns": {"truth": "y_true", "predicted": "y_pred"}}
-    again = run("evaluate", "rows.csv", "--json", "-", "--markdown", "x.md")
+    again = inside("evaluate", "rows.csv", "--json", "-", "--markdown", "x.md")
     assert json.loads(again.stdout) == document
-    assert again.stderr == b"Wrote x.md\n"
+    assert again.stderr == "Wrote x.md\n"
     assert here.joinpath("x.md").read_text(encoding="utf-8").startswith("#")
 
 
@@ -361,7 +361,7 @@ def test_help_names_every_option_and_keeps_its_brackets():
 def test_the_module_is_the_command():
     call = [sys.executable, "-m", "heldout", "measures", "accuracy"]
     done = subprocess.run(call, capture_output=True, check=False, timeout=60, env=PLAIN)
-    assert (done.returncode, done.stdout) == (0, run("measures", "accuracy").stdout)
+    assert (done.returncode, done.stdout.decode()) == (0, inside("measures", "accuracy").stdout)
 
 
 def test_a_call_without_a_command_prints_the_help():

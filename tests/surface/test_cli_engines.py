@@ -1,4 +1,7 @@
-"""The command line with engines: the same report from each, quiet terminals, and errors of one line."""
+"""The command line with engines: the same report from each, quiet terminals, and errors of one line.
+
+What needs a running cluster stands in `tests/engines/test_on_clusters.py`, so that each is started once.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +34,13 @@ def assert_alike(one: dict, other: dict) -> None:
         assert all(a == b or a == pytest.approx(b, rel=1e-9, abs=1e-12) for a, b in pairs), key
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "spark"])
-def test_every_engine_gives_the_report_of_rows_in_memory(engine, run, request):
-    if engine == "spark":
-        request.getfixturevalue("spark_session")
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_every_engine_gives_the_report_of_rows_in_memory(engine, run):
+    assert_report_of_rows(engine, run)
+
+
+def assert_report_of_rows(engine: str, run) -> None:
+    """An engine estimates what rows in memory give."""
     status, out, err = run("evaluate", DIABETES, "--engine", engine, "--json", "-")
     assert (status, err) == (0, "")
     assert_alike(estimates(out), estimates(run("evaluate", DIABETES, "--engine", "memory", "--json", "-")[1]))
@@ -71,14 +77,17 @@ def test_every_engine_slices_by_the_keys_of_folders_as_the_stream_does(engine, f
     assert found["slices"] == streamed["slices"]
 
 
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "spark"])
-def test_a_comparison_names_the_options_of_the_command_line(engine, run, request, tmp_path):
-    if engine == "spark":
-        request.getfixturevalue("spark_session")
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_a_comparison_names_the_options_of_the_command_line(engine, run, tmp_path):
+    assert_options_named(engine, run, tmp_path)
+
+
+def assert_options_named(engine: str, run, folder: Path) -> None:
+    """What an engine says of a comparison is said in flags, as the stream does."""
     table = TABLE.with_columns(case=pl.int_range(pl.len()), fold=pl.int_range(pl.len()) % 3)
-    folders = [str(parts(tmp_path / name, "parquet", table)) for name in "ab"]
+    folders = [str(parts(folder / name, "parquet", table)) for name in "ab"]
     # One file has a column more, which nobody asks for.
-    odd = tmp_path / "a" / "part-1.parquet"
+    odd = folder / "a" / "part-1.parquet"
     pl.read_parquet(odd).with_columns(note=pl.lit("x")).write_parquet(odd)
     words = ("compare", *folders, "--engine", engine, "--positive", "ja")
     status, out, err = run(*words, "--id", "case", "--json", "-")
@@ -105,14 +114,6 @@ def test_any_number_of_threads_tells_the_same(run, tmp_path, monkeypatch):
     assert run(*words, "--threads", "5") == expected
     monkeypatch.setenv("POLARS_MAX_THREADS", "3")
     assert run(*words) == expected
-
-
-def test_a_dask_cluster_is_named_by_its_address(dask_client, run, tmp_path):
-    folder = str(parts(tmp_path, "parquet"))
-    words = ("evaluate", folder, "--engine", "dask", "--master", dask_client.scheduler.address)
-    status, out, _ = run(*words, "--positive", "ja", "--tolerance", "1e-3", "--passes", "1", "--json", "-")
-    assert status == 0
-    assert_alike(estimates(out), estimates(run("evaluate", folder, "--positive", "ja", "--json", "-")[1]))
 
 
 def test_spark_of_its_own_says_nothing_on_the_terminal_and_leaves_nothing_behind(tmp_path):

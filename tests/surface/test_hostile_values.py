@@ -7,7 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -113,6 +114,12 @@ def run_apart(*words: str, limit: int = 0, **options: Any) -> tuple[int, str, st
     return done.returncode, done.stdout, done.stderr
 
 
+@cache
+def made(make: Callable[[int], bytes]) -> bytes:
+    """A file that unpacks to more than the limit below."""
+    return make(400_000_000)
+
+
 @pytest.mark.parametrize(
     ("command", "name", "make"),
     [
@@ -124,7 +131,7 @@ def run_apart(*words: str, limit: int = 0, **options: Any) -> tuple[int, str, st
     ],
 )
 def test_a_small_file_that_unpacks_to_much_ends_at_the_limit_that_was_set(tmp_path, command, name, make):
-    (tmp_path / name).write_bytes(make(600_000_000))
+    (tmp_path / name).write_bytes(made(make))
     more = {"thresholds": ["--maximize", "f1"], "validate": ["--learner", "knn:1"]}.get(command, [])
     status, out, err = run_apart(command, str(tmp_path / name), *more, "--memory-limit", "300MB")
     assert (status, out) == (2, "")
@@ -164,12 +171,14 @@ def test_a_small_address_space_is_enough_for_a_small_file():
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_end_a_command_that_has_a_limit(number, status):
-    # It waits for what never comes.
     command = [sys.executable, "-m", "heldout", "evaluate", "-", "--memory-limit", "1GB"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0, text=True
     ) as process:  # fmt: skip
-        time.sleep(3)
+        assert process.stdin is not None
+        # More than a pipe holds: once it is written, the command has read of it, and waits for what never comes.
+        process.stdin.write("truth,predicted\n" * 20_000)
+        process.stdin.flush()
         os.killpg(process.pid, number)
         _, err = process.communicate(timeout=60)
     assert process.returncode == status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -215,18 +216,32 @@ def test_batches_are_let_go_while_others_are_read(preds, monkeypatch):
     assert max(most) < 10
 
 
-def of_session(number: int) -> list[str]:
-    """The processes of a session that still run, by their command lines."""
-    found = []
+def of_session(number: int) -> dict[Path, str]:
+    """The processes of a session that still run: their folders in /proc with their command lines."""
+    found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             state = (folder / "stat").read_text().rpartition(")")[2].split()
             if int(state[3]) == number and state[0] not in "ZX":
-                found.append((folder / "cmdline").read_text().replace("\0", " "))
+                found[folder] = (folder / "cmdline").read_text().replace("\0", " ")
         except (OSError, ValueError):
             # It has ended in the meantime.
             continue
     return found
+
+
+def reads(number: int, folder: Path) -> bool:
+    """Has a process of a session a file of this folder open, or mapped into its memory?"""
+    for process in of_session(number):
+        # What was closed or has ended in the meantime is asked again.
+        with contextlib.suppress(OSError):
+            for link in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if link.readlink().is_relative_to(folder):
+                        return True
+            if f"{folder}{os.sep}" in (process / "maps").read_text():
+                return True
+    return False
 
 
 INTERRUPTS = [
@@ -256,11 +271,13 @@ def test_an_interrupt_ends_at_once_and_leaves_no_file_and_no_process(tmp_path, e
     ) as process:  # fmt: skip
         if engine == "spark":
             # Its virtual machine has been started, and is not ready yet.
-            while process.poll() is None and not any("java" in line for line in of_session(process.pid)):
+            while process.poll() is None and "java" not in " ".join(of_session(process.pid).values()):
                 time.sleep(0.1)
-            time.sleep(1)
         else:
-            time.sleep(4)
+            while process.poll() is None and not reads(process.pid, folder):
+                time.sleep(0.05)
+        # In the middle of it.
+        time.sleep(1)
         assert process.poll() is None, process.communicate()
         process.send_signal(number)
         out, error = process.communicate(timeout=60)
@@ -272,7 +289,7 @@ def test_an_interrupt_ends_at_once_and_leaves_no_file_and_no_process(tmp_path, e
     patience = time.monotonic() + 30
     while (of_session(process.pid) or any(scratch.iterdir())) and time.monotonic() < patience:
         time.sleep(0.2)
-    assert of_session(process.pid) == []
+    assert of_session(process.pid) == {}
     assert list(scratch.iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["part.parquet", "preds", "scratch"]
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from docs.page_pictures import PICTURES
+from tests import both_halves
 from tests.both_halves import list_runs
 
 ROOT = Path(__file__).parents[2]
@@ -133,6 +134,13 @@ def test_the_runs_together_are_all_tests_and_each_once():
     files = {path for place in places for path in files_of(ROOT / place)}
     assert files == {path for place in asked for path in files_of(ROOT / place)} - set(ROOT.glob("tests/[!t]*.py"))
     assert "tests/both_halves.py" in MAKEFILE
+
+
+def test_lint_is_one_of_the_runs_and_fails_all_where_it_fails(monkeypatch, capsys):
+    monkeypatch.setattr(both_halves, "run", lambda command: (int(command == ["make", "lint"]), "", 0.0))
+    assert both_halves.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "failed: make lint"
+    assert re.search(r"^lint:", MAKEFILE, re.MULTILINE)
 
 
 def files_of(place: Path) -> set[Path]:
