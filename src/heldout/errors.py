@@ -36,7 +36,7 @@ _LONG_WORD, _KEPT = re.compile(r"\S{201,}"), 60
 
 
 class HeldoutError(ValueError):
-    """The input or the call is wrong, and this says how to mend it.
+    """The input or the call is wrong, and this says how to fix it.
 
     >>> print(OptionError("There is no measure 'acuracy'.", hint="use 'accuracy'."))
     There is no measure 'acuracy'.

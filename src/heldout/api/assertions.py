@@ -13,7 +13,7 @@ from heldout.intervals.estimate import Estimate
 
 
 def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
-    """Assert that a value is at least so much, judged as a gate does: by the one-sided limit of its level.
+    """Assert that a value is at least a bound, judged as a gate does: by the one-sided limit of its level.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = 
 
 
 def assert_at_most(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
-    """Assert that a value, such as a loss or a rate of errors, is at most so much; as `assert_at_least` does.
+    """Assert that a value, such as a loss or a rate of errors, is at most a bound; judged as `assert_at_least` does.
 
     Parameters
     ----------

@@ -227,10 +227,10 @@ def check(
     data : Evaluation, or what evaluate takes
         An evaluation, or the true classes, a data frame, a path, counted evidence or a fitted model.
     predicted : array or column name, optional
-        The predicted classes; of a fitted model, its features. Fractions, or a table with a column for each class, are
+        The predicted classes; for a fitted model, its features. Fractions, or a table with a column for each class, are
         taken as scores.
     y : array, optional
-        Of a fitted model, the true classes: check(model, X, y, require="recall >= 0.8").
+        For a fitted model, the true classes: check(model, X, y, require="recall >= 0.8").
     require : str or sequence of str
         Requirements such as "recall[spam] >= 0.8", "recall[spam, sex=f] >= 0.8" or "accuracy >= baseline - 0.02".
     baseline : path, data frame, Evaluation or document, optional
@@ -248,7 +248,7 @@ def check(
         A score or probability of the positive class for each case, or one for each case and class. Without predictions,
         these follow from it.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities by default.
+        The score from which the positive class is predicted; 0.5 for probabilities by default.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -259,11 +259,11 @@ def check(
     id : array or column name, optional
         Which case it is, where it was predicted more than once or is matched with other predictions.
     matrix : table, data frame, dictionary, path or text, optional
-        A confusion matrix in the place of cases.
+        A confusion matrix instead of cases.
     rows : {"truth", "predicted"}, optional
         What the rows of the matrix are; the truth unless its axes say otherwise.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     costs : Costs, table, dictionary, path or text, optional
@@ -271,17 +271,17 @@ def check(
     cost_rows : {"truth", "predicted"}, optional
         What the rows of a table of costs are.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     method : str, optional
-        The interval method wherever it applies, such as "bootstrap"; without, the best of each kind.
+        The interval method wherever it applies, such as "bootstrap"; by default the best for each kind of measure.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     seed : int
         Seed of the random number generator.
     replicates : int
         How many bootstrap replicates are drawn, where an interval needs them.
     slices : column names, dictionary of arrays or "all", optional
-        What divides the cases, to see where it fails.
+        Columns that divide the cases, to see where the classifier fails.
     calibration_bins : int, optional
         The number of bins of calibration errors and reliability; 10 by default.
     calibration_strategy : {"uniform", "quantile"}, optional
@@ -289,17 +289,17 @@ def check(
     engine : str, optional
         What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
-        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+        The cluster that the engine runs on, such as "spark://host:7077"; by default this machine.
     tolerance : float, optional
         How far areas may be off where scores are counted in bins.
     passes : int
-        How often the scores may be read to get there.
+        How often the scores may be read to reach the tolerance.
     threads : int, optional
-        How many threads count; as many as there are cores without.
+        How many threads count; by default as many as there are cores.
     limits : dictionary, optional
         Other limits of rules, by code and name: {"H014": {"width": 0.1}}.
     ledger : path, optional
-        A file in which this use of the cases is entered; earlier uses are a finding.
+        A file that records every use of the cases; a finding reports earlier uses.
 
     Returns
     -------

@@ -70,7 +70,7 @@ def choose_threshold(
         A score of the positive class for each case; with costs, also a probability for each class. Of a fitted model,
         its features.
     y : array, optional
-        Of a fitted model, the true classes: choose_threshold(model, X, y, by="f1").
+        For a fitted model, the true classes: choose_threshold(model, X, y, by="f1").
     truth : array or column name, optional
         The true classes, where they are not the first argument.
     by : str, optional
@@ -97,13 +97,13 @@ def choose_threshold(
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     seed : int
         Seed of the random number generator.
     replicates : int
@@ -111,13 +111,13 @@ def choose_threshold(
     engine : str, optional
         What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
-        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+        The cluster that the engine runs on, such as "spark://host:7077"; by default this machine.
     tolerance : float, optional
         How far areas may be off where scores are counted in bins.
     passes : int
-        How often the scores may be read to get there.
+        How often the scores may be read to reach the tolerance.
     threads : int, optional
-        How many threads count; as many as there are cores without.
+        How many threads count; by default as many as there are cores.
 
     Returns
     -------

@@ -98,13 +98,13 @@ def compare(
     measures : str or sequence of str, optional
         The measures to compare by; by default those of the headline.
     method : str, optional
-        The procedure, such as "mcnemar-exact", "delong" or "corrected-t"; without, the one that fits.
+        The procedure, such as "mcnemar-exact", "delong" or "corrected-t"; by default the one that fits.
     names : sequence of str, optional
         What the classifiers are called, in their order.
     paired : bool, optional
         Whether they judged the same cases; by default it is told from the cases.
     control : str, optional
-        The name of the one that all others are compared with; all pairs without.
+        The name of the one that all others are compared with; by default all pairs.
     correction : str, optional
         How p-values are corrected for the number of pairs: "holm" (the default), "hommel", "shaffer", "none", …
     margin : float, optional
@@ -120,9 +120,9 @@ def compare(
     data_set : str, optional
         The data set of the table to compare on.
     X : array or data frame, optional
-        Of fitted models, the features of the cases.
+        For fitted models, the features of the cases.
     y : array, optional
-        Of fitted models, the true classes: compare(model, other, X=X, y=y).
+        For fitted models, the true classes: compare(model, other, X=X, y=y).
     truth : array or column name, optional
         The true classes, or their column.
     predicted : column name or names, optional
@@ -130,9 +130,9 @@ def compare(
     score : column name or names, optional
         The column of scores of every file; or several of one file, a classifier each.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities by default.
+        The score from which the positive class is predicted; 0.5 for probabilities by default.
     id : column name, optional
-        The column that names the case; without, rows are matched by their order.
+        The column that names the case; without it, rows are matched by their order.
     fold : column name, optional
         The column of folds: compare fold by fold.
     group : array or column name, optional
@@ -140,7 +140,7 @@ def compare(
     weight : array or column name, optional
         How much each case counts.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     costs : Costs, table, dictionary, path or text, optional
@@ -148,9 +148,9 @@ def compare(
     cost_rows : {"truth", "predicted"}, optional
         What the rows of a table of costs are.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     seed : int
         Seed of the random number generator.
     replicates : int, optional
@@ -158,17 +158,17 @@ def compare(
     ignore : str or sequence of str
         Codes of rules that are not to be checked, such as "H014".
     ledger : path, optional
-        A file in which this use of the cases is entered; earlier uses are a finding.
+        A file that records every use of the cases; a finding reports earlier uses.
     engine : str, optional
         What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
-        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+        The cluster that the engine runs on, such as "spark://host:7077"; by default this machine.
     tolerance : float, optional
         How far areas may be off where scores are counted in bins.
     passes : int
-        How often the scores may be read to get there.
+        How often the scores may be read to reach the tolerance.
     threads : int, optional
-        How many threads count; as many as there are cores without.
+        How many threads count; by default as many as there are cores.
 
     Returns
     -------

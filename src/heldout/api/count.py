@@ -38,7 +38,7 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
         A score or probability of the positive class for each case, or one for each case and class. Without predictions,
         these follow from it.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities by default.
+        The score from which the positive class is predicted; 0.5 for probabilities by default.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -47,23 +47,23 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
         Which model of a resampling plan made each prediction. A column that is called fold is used unless this is
         "none".
     slices : column names, dictionary of arrays or "all", optional
-        What divides the cases, to see where it fails.
+        Columns that divide the cases, to see where the classifier fails.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     engine : str, optional
         What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
-        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+        The cluster that the engine runs on, such as "spark://host:7077"; by default this machine.
     tolerance : float, optional
         How far areas may be off where scores are counted in bins.
     passes : int
-        How often the scores may be read to get there.
+        How often the scores may be read to reach the tolerance.
     threads : int, optional
-        How many threads count; as many as there are cores without.
+        How many threads count; by default as many as there are cores.
 
     Returns
     -------

@@ -119,16 +119,16 @@ def scorer(
 ) -> Scorer:
     """A scorer for scikit-learn's `cross_validate`, `GridSearchCV` and all that take `scoring=`.
 
-    Higher is better, as scikit-learn wants it: losses, errors and costs come with their sign turned.
+    Higher is better, as scikit-learn requires: losses, errors and costs have their sign reversed.
 
     Parameters
     ----------
     measure : str or measure
         A measure by its name, such as "recall", "macro f1", "recall[spam]", "roc_auc" or "brier"; or one of your own.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     threshold : float, optional
-        The probability from which on a case is called positive, in place of what `predict` says.
+        The probability from which a case is called positive, instead of the answer of `predict`.
     costs : costs, optional
         The costs of the errors, for "expected_cost".
 
@@ -156,7 +156,7 @@ def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[s
         `cv_results_` of a search, also as a data frame, or the search itself; what `cross_validate` gave, or a
         dictionary of that by learner. Of a search that halves, the candidates of its last round.
     top : int, optional
-        Keep only so many candidates with the best mean, by the first scorer.
+        Keep only this many candidates with the best mean, by the first scorer.
 
     >>> found = from_cv_results({"params": [{"C": 1, "k": 2}, {"C": 9, "k": 2}],
     ...                          "split0_test_score": [0.8, 0.9], "split1_test_score": [0.7, 0.6]})

@@ -43,8 +43,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure a classifier from its predictions, every measure with an interval.
 
-    Rows are matched by position. What is too large is not held: files, folders and lazy frames are counted where they
-    are. The words of scikit-learn and others are taken too: `y_true`, `y_pred`, `y_score`, `sample_weight`,
+    Rows are matched by position. Large data are not held in memory: files, folders and lazy frames are counted where
+    they are. The words of scikit-learn and others are accepted too: `y_true`, `y_pred`, `y_score`, `sample_weight`,
     `pos_label`, `groups`.
 
     Parameters
@@ -54,17 +54,17 @@ def evaluate(
         path of a file or folder whose columns are then named; or what was counted before; or pairs of the true classes
         and the predictions or scores of a batch: evaluate((y, model(X)) for X, y in loader).
     predicted : array or column name, optional
-        The predicted classes; of a fitted model, its features. Fractions, or a table with a column for each class, are
+        The predicted classes; for a fitted model, its features. Fractions, or a table with a column for each class, are
         taken as scores.
     y : array, optional
-        Of a fitted model, the true classes: evaluate(model, X, y).
+        For a fitted model, the true classes: evaluate(model, X, y).
     truth : array or column name, optional
         The true classes, where they are not the first argument.
     score : array, table or column names, optional
         A score or probability of the positive class for each case, or one for each case and class. Without predictions,
         these follow from it.
     threshold : float, optional
-        The score from which on the positive class is predicted; 0.5 for probabilities by default.
+        The score from which the positive class is predicted; 0.5 for probabilities by default.
     weight : array or column name, optional
         How much each case counts.
     group : array or column name, optional
@@ -75,11 +75,11 @@ def evaluate(
     id : array or column name, optional
         Which case it is, where it was predicted more than once or is matched with other predictions.
     matrix : table, data frame, dictionary, path or text, optional
-        A confusion matrix in the place of cases.
+        A confusion matrix instead of cases.
     rows : {"truth", "predicted"}, optional
         What the rows of the matrix are; the truth unless its axes say otherwise.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     measures : str or sequence of str, optional
@@ -89,17 +89,17 @@ def evaluate(
     cost_rows : {"truth", "predicted"}, optional
         What the rows of a table of costs are.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     method : str, optional
-        The interval method wherever it applies, such as "bootstrap"; without, the best of each kind.
+        The interval method wherever it applies, such as "bootstrap"; by default the best for each kind of measure.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     seed : int
         Seed of the random number generator.
     replicates : int
         How many bootstrap replicates are drawn, where an interval needs them.
     slices : column names, dictionary of arrays or "all", optional
-        What divides the cases, to see where it fails.
+        Columns that divide the cases, to see where the classifier fails.
     calibration_bins : int, optional
         The number of bins of calibration errors and reliability; 10 by default.
     calibration_strategy : {"uniform", "quantile"}, optional
@@ -111,17 +111,17 @@ def evaluate(
     engine : str, optional
         What reads and counts a path: memory, stream, polars, duckdb, dask or spark; by default chosen by its size.
     master : str, optional
-        The cluster that the engine runs on, such as "spark://host:7077"; this machine without.
+        The cluster that the engine runs on, such as "spark://host:7077"; by default this machine.
     tolerance : float, optional
         How far areas may be off where scores are counted in bins.
     passes : int
-        How often the scores may be read to get there.
+        How often the scores may be read to reach the tolerance.
     threads : int, optional
-        How many threads count; as many as there are cores without.
+        How many threads count; by default as many as there are cores.
     prevalence : float, optional
         The share of the positive class where it will be used, if it differs from that of these cases.
     ledger : path, optional
-        A file in which this use of the cases is entered; earlier uses are a finding.
+        A file that records every use of the cases; a finding reports earlier uses.
 
     Returns
     -------

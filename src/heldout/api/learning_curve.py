@@ -66,7 +66,7 @@ def learning_curve(
 ) -> LearningCurve:
     """Train on growing parts of the data, and say whether more of it would help.
 
-    The data are given as to `validate`.
+    The data are given as in `validate`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def learning_curve(
     y : array, optional
         The classes, where X does not hold them.
     target : column name, optional
-        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+        The column of the class; in ARFF files the last one, otherwise one with a usual name.
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     features : sequence of column names, optional
@@ -87,7 +87,7 @@ def learning_curve(
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     sizes : "geometric", "arithmetic" or sequence of numbers
         How the training sizes grow, or the sizes themselves, in rows or as shares.
     points : int
@@ -99,9 +99,9 @@ def learning_curve(
     measure : str
         What the curve shows, such as "accuracy" or "macro f1"; whether more data would help is asked of the error.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     seed : int
         Seed of the random number generator.
     jobs : int or "auto", optional
@@ -247,7 +247,7 @@ def bias_variance(
 ) -> BiasVariance:
     """Split the error of a learner into what it gets wrong for most training sets, and the luck of the training set.
 
-    Every case is judged by the models whose bootstrap sample left it out. The data are given as to `validate`.
+    Every case is judged by the models whose bootstrap sample left it out. The data are given as in `validate`.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def bias_variance(
     y : array, optional
         The classes, where X does not hold them.
     target : column name, optional
-        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+        The column of the class; in ARFF files the last one, otherwise one with a usual name.
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     features : sequence of column names, optional
@@ -268,11 +268,11 @@ def bias_variance(
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     rounds : int
         How many bootstrap samples are trained on.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     seed : int
         Seed of the random number generator.
     jobs : int or "auto", optional

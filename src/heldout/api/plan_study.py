@@ -53,9 +53,9 @@ def plan_study(
 ) -> StudyPlan:
     """Plan a test set: how many cases until an interval is narrow, a gate is passed or a difference is shown.
 
-    A width asks for an interval at most so wide; a requirement for the cases that pass it with the power, where `value`
-    is the truth; `against` for those that tell two classifiers apart, and with a `margin` for those that show that the
-    first is not worse. Widths and powers are those of the default intervals and tests.
+    A width asks for an interval that is at most that wide; a requirement for the cases that pass it with the power,
+    where `value` is the truth; `against` for those that tell two classifiers apart, and with a `margin` for those that
+    show that the first is not worse. Widths and powers are those of the default intervals and tests.
 
     Parameters
     ----------
@@ -74,23 +74,23 @@ def plan_study(
     margin : float, optional
         How much worse the first may be and still count as good enough.
     n : int, optional
-        A number of cases, to learn what it comes to.
+        A number of cases, to learn what it will show.
     power : float
-        The chance to pass the gate or to show the difference.
+        The probability of passing the gate or of showing the difference.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     prevalence : float, optional
         The share of positives among the cases.
     recall : float, optional
         Recall, for precision and F1: it says how many cases count.
     precision : float, optional
-        Precision, for F1 in the place of the recall.
+        Precision, for F1 instead of the recall.
     auc : float, optional
         The area under the ROC curve, for losses and calibration.
     discordance : float, optional
         The share of cases that exactly one of the two gets right.
     correlation : float, optional
-        The correlation of the two, in the place of the discordance and for areas.
+        The correlation of the two, instead of the discordance and for areas.
     group_size : float, optional
         The mean number of cases in a group.
     icc : float, optional

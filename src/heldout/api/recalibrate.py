@@ -53,13 +53,13 @@ def recalibrate(
         Which model of a resampling plan made each prediction. A column that is called fold is used unless this is
         "none".
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     seed : int
         Seed of the random number generator.
 

@@ -113,11 +113,11 @@ def validate(
     plan : str, int, splitter or Plan
         How rows are split: "10-fold", ".632+ 200", "loo", 5 for five folds, or a splitter of scikit-learn.
     target : column name, optional
-        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+        The column of the class; in ARFF files the last one, otherwise one with a usual name.
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     fold : array or column name, optional
-        Which fold each row is in, in the place of a plan.
+        Which fold each row is in, instead of a plan.
     features : sequence of column names, optional
         The columns to learn from; by default all others.
     drop : column name or names
@@ -125,7 +125,7 @@ def validate(
     grid : dictionary, optional
         Settings and the values to try, the best of which is searched within every training part.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     measures : str or sequence of str, optional
@@ -135,11 +135,11 @@ def validate(
     cost_rows : {"truth", "predicted"}, optional
         What the rows of a table of costs are.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     method : str, optional
-        The interval method, such as "corrected-t" or "nested-cv"; without, the best of each kind.
+        The interval method, such as "corrected-t" or "nested-cv"; by default the best for each kind of measure.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     seed : int
         Seed of the random number generator.
     replicates : int

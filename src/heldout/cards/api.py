@@ -230,8 +230,8 @@ def card(
 ) -> Card:
     """How interpretable, explainable and useful a model is, as a card.
 
-    The data are given as to `validate`; every fold of the plan is fitted once for its predictions and once to be looked
-    into.
+    The data are given as in `validate`; every fold of the plan is fitted once for its predictions and once to be
+    inspected.
 
     Parameters
     ----------
@@ -242,13 +242,13 @@ def card(
     y : array, optional
         The classes, where the data do not hold them.
     model : fitted model, optional
-        A model in the place of a learner: nothing is fitted again.
+        A model instead of a learner: nothing is fitted again.
     target : column name, optional
-        The column of the class; of ARFF files the last one, otherwise one with a usual name.
+        The column of the class; in ARFF files the last one, otherwise one with a usual name.
     plan : str, int, splitter or Plan
         How rows are split: "10-fold", ".632+ 200", "loo", 5 for five folds, or a splitter of scikit-learn.
     fold : array or column name, optional
-        Which fold each row is in, in the place of a plan.
+        Which fold each row is in, instead of a plan.
     group : array or column name, optional
         Which cases belong together, such as those of one patient. Intervals take whole groups as the cases.
     features : sequence of column names, optional
@@ -256,21 +256,21 @@ def card(
     drop : column name or names
         Columns to leave out.
     positive : label, optional
-        The positive class; of usual pairs such as no and yes or 0 and 1 it is known.
+        The positive class; known for usual pairs such as no and yes, or 0 and 1.
     labels : sequence of labels, optional
         The classes in the order to show them; by default those that occur.
     missing : {"refuse", "drop"}
-        What to do with rows that lack a value: refuse them, or drop them and say how many.
+        What to do with rows with missing values: refuse them, or drop them and say how many.
     seed : int
         Seed of the random number generator.
     level : float
-        The level of the intervals: the share of them that is meant to hold the truth.
+        The level of the intervals: the share of them that should contain the true value.
     jobs : int or "auto", optional
         How many splits are fitted at the same time; -1 for one per core.
     on_error : {"raise", "record"}
         What to do when a learner fails in a split: stop, or keep the others and say how many are missing.
     measure : {"brier", "log_loss", "accuracy"}, optional
-        What importance is a loss of; the Brier score where there are probabilities.
+        The measure that importance is a loss of; by default the Brier score where there are probabilities.
     shuffles : int
         How often each column is shuffled in every fold.
     permute : sequence of str, optional

@@ -199,7 +199,7 @@ MOST_WAITING = 1 << 21
 class Evidence:
     """What is counted of cases that come in batches; merged with +, saved to a small file, and evaluated like rows.
 
-    What is not named the first batches tell. Labels that come later join.
+    What is not given is taken from the first batches. Labels that come later are added.
 
     Memory is bounded however many cases come, with one exception: with `group` there is an entry for every group and
     cell of the confusion matrix, and with scores for every group, class and bin of scores, which of scores that hardly
@@ -212,7 +212,7 @@ class Evidence:
     positive : label, optional
         The class that scores speak for.
     threshold : float, optional
-        The score from which on the positive class is predicted.
+        The score from which the positive class is predicted.
     missing : {"refuse", "drop"}
         What to do with rows that lack a value: refuse them, or leave them out and count them.
 

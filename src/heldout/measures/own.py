@@ -79,7 +79,7 @@ def measure(
     undefined: str = "",
     reference: str = "",
 ) -> Measure | Callable[[Callable[..., Any]], Measure]:
-    """Declare a measure of one's own by its formula; from then on every function and report knows it by its name.
+    """Declare your own measure by its formula; from then on every function and report knows it by its name.
 
     The formula names the counts that it needs: tp, fp, fn and tn of one class against the rest, or of all cases
     `table`, the confusion matrix with a row for each true class, or sums over it such as `correct`, `wrong` and `n`. It

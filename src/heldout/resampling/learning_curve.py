@@ -405,7 +405,7 @@ class MeasureAtSizes:
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve(Reviewed):
-    """The errors of a learner at growing sizes of its training set, which the verdict and the law are of.
+    """The errors of a learner as its training set grows; the verdict and the fitted law are about these errors.
 
     `training` and `test` have one row per draw and one column per size; `low` and `high` are the limits of the mean
     test error, `n` the number of distinct rows that were tested at each size. `measured` is another measure to show.

@@ -244,7 +244,7 @@ class Evaluation(Reviewed):
     def slices(self, measure: str | None = None, columns: str | Iterable[str] | None = None) -> Slices:
         """A measure in every slice of the cases, each against all other cases.
 
-        Unless said it is the error rate, and with rare positives their recall.
+        By default it is the error rate, and with rare positives their recall.
 
         `columns` are some of those that divide the cases, by default all. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
@@ -539,7 +539,7 @@ class Evaluation(Reviewed):
 
         It holds the measures that were asked for, or else the first ones of the page and precision, recall and F1 of
         the positive class or of each class; `measures` names others, "all" every one that was made. `prefix` stands
-        before each name. What is undefined is nan, so that the names do not depend on the cases.
+        before each name. An undefined value is nan, so that the names do not depend on the cases.
         """
         return {f"{prefix}n": float(self.n), **list_metrics(choose_estimates(self, measures), prefix)}
 

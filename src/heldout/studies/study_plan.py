@@ -287,7 +287,7 @@ AROUND = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyPlan(RenderedResult):
-    """How many cases a test set takes, or what a number of cases comes to.
+    """How many cases a test set needs, or what a given number of cases will show.
 
     `reached` is the width, the power or the assurance (as `goal` says) of `n` cases, and `target` what was asked for.
     On different cases `n` is the number in each of two test sets. `assumed` holds what was taken as given, `curve` what

@@ -76,7 +76,7 @@ class Decision(Result):
 class ThresholdDecision(Decision, RenderedResult):
     """A chosen threshold: a case is called positive when its score is at least `threshold`.
 
-    Every threshold above `above` and up to `threshold` calls the same of these cases positive for certain. `criterion`
+    Every threshold above `above` and up to `threshold` certainly calls the same of these cases positive. `criterion`
     is what was optimised, at the chosen threshold. Its interval reaches as far further to the bad side as the choice is
     optimistic; `corrected` is its value less the optimism. `interval` holds the thresholds that the cases do not rule
     out as the best; where requirements decide, it is a bootstrap. `notes` say what is to be known of the cases it was
