@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -150,10 +150,10 @@ def order_limits(values: Floats, level: float) -> tuple[Any, Any]:
     `np.quantile`'s default would draw the limits inwards: Hyndman & Fan (1996), type 6 against type 7.
     """
     tail = (1 - level) / 2
-    if np.isnan(values.min(initial=np.inf)):
+    if np.isnan(np.minimum.reduce(values, axis=None, initial=np.inf)):
         return share_limits(values, tail, 1 - tail)
     size = values.shape[-1]
-    low, high = int(_place(tail, size, up=False)), int(_place(1 - tail, size, up=True))
+    low, high = _tail_places(tail, size)
     if size < MANY_DRAWS:
         ordered = np.partition(values, (low, high), axis=-1)
         return ordered[..., low], ordered[..., high]
@@ -210,6 +210,11 @@ def bca_shares(shift: Any, skew: Any, level: float) -> tuple[Any, Any]:
             inside = ndtr(shift + moved / left)
         shares.append(np.where(left > 0, inside, 1.0 * (np.asarray(moved) > 0)))
     return shares[0], shares[1]
+
+
+@lru_cache
+def _tail_places(tail: float, size: int) -> tuple[int, int]:
+    return int(_place(tail, size, up=False)), int(_place(1 - tail, size, up=True))
 
 
 def _place(share: Any, size: Any, *, up: bool) -> Any:
