@@ -375,7 +375,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         slots[rank] = own
         rows = torch.full((1,), self._rows, dtype=torch.float64, device=own.device)
         # One kind of number, one buffer, one message: whole numbers below 2**53 are added without rounding.
-        flat = torch.cat([rows, *(tensor.reshape(-1).double() for tensor in shared.values()), slots.reshape(-1)])
+        flat: Any = torch.cat([rows, *(tensor.reshape(-1).double() for tensor in shared.values()), slots.reshape(-1)])
         torch.distributed.all_reduce(flat, group=group)
         rows, *parts, taken = flat.split([1, *(tensor.numel() for tensor in shared.values()), slots.numel()])
         merged = {

@@ -429,8 +429,8 @@ def _tally(values: Any, true: Any, batch: _Batch, seen: Predictions) -> ScoreTal
         positive = true == (labels.index(seen.positive) if seen.positive is not None else 1)
         if not scores.is_probability:
             return ScoreTally(columns_bins(values[:, None], positive, 2, weight=weight), None, scores.unfit)
-        bins, state = positive_bins(values, positive, eps, weight=weight)
-        return ScoreTally((bins,), _probabilities(state, weight), scores.unfit)
+        own_bins, sums = positive_bins(values, positive, eps, weight=weight)
+        return ScoreTally((own_bins,), _probabilities(sums, weight), scores.unfit)
     k, state = len(labels), None
     sided = class_columns(k) != k
     bins = columns_bins(values, true, k, weight=weight, most=most_bins(k), sided=sided)
