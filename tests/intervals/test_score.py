@@ -251,7 +251,7 @@ def test_cost_without_cases_without_choice_and_without_counts() -> None:
 
 @given(st.floats(0.01, 0.99), st.floats(0.2, 5.0), st.floats(-0.5, 0.5))
 def test_both_searches_find_the_root_that_scipy_finds(root: float, steep: float, bent: float) -> None:
-    def function(x: float) -> float:
+    def function(x: Any) -> Any:
         return steep * (x - root) + bent * steep * (x - root) ** 3
 
     expected = brentq(function, 0.0, 1.0, xtol=1e-15, rtol=1e-14)

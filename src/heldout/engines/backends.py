@@ -22,8 +22,11 @@ from heldout.files.batches import Batches, tell_reading
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
-# How much of the files a worker of Dask holds at once.
-BLOCK = "64MiB"
+# How many bytes of files a worker of Dask holds at once, at most and at least; between the two there are so many parts
+# to share out.
+BLOCK = 1 << 26
+LEAST_BLOCK = 1 << 20
+SHARES = 32
 # What DuckDB calls the types of Polars; all others are text there.
 _DUCKDB = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
 # What pandas calls the types of Polars; in these whole numbers and booleans may be missing.
@@ -319,7 +322,7 @@ def _dask_parquet(group: FileGroup, table: TableFiles) -> Any:
     import polars as pl
 
     # As many small files as make up a block are one part of the table: a part costs the same whatever is in it.
-    told: Any = {"aggregate_files": True, "blocksize": BLOCK}
+    told: Any = {"aggregate_files": True, "blocksize": _block_size(group, table)}
     if table.local:
         # By itself it makes numbers of the values that look like some and finds the others no more, and takes folders
         # above the one that was named for columns.
@@ -332,6 +335,13 @@ def _dask_parquet(group: FileGroup, table: TableFiles) -> Any:
     cast = {name: wider[type(table.columns[name])] for name in group.widened if type(table.columns[name]) in wider}
     cast |= {name: _PANDAS[str(table.keys[name])] for name in table.keys if _is_nullable(name, table)}
     return frame.astype(cast) if cast else frame
+
+
+def _block_size(group: FileGroup, table: TableFiles) -> int:
+    """How many bytes of files are one part of a Dask table."""
+    if not table.local:
+        return BLOCK
+    return max(LEAST_BLOCK, min(BLOCK, sum(Path(file).stat().st_size for file in group.files) // SHARES))
 
 
 def _arrow_keys(table: TableFiles) -> Any:

@@ -264,12 +264,15 @@ def _count_joined(values: Floats, places: NDArray[Any], k: int, weight: Floats |
     cell = bin_of[(index_of(values, base) - index[0]).astype(np.int64)].astype(np.int64)
     cell *= k
     np.add(cell, places, out=cell, casting="unsafe")
-    tables = [np.bincount(cell, minlength=len(low) * k).astype(np.int64)]
+    size = len(low) * k
+    counts = np.bincount(cell, minlength=size).astype(np.int64).reshape(-1, k)
+    weights = squares = None
     if weight is not None:
-        tables += [np.bincount(cell, weights=power, minlength=len(low) * k) for power in (weight, weight * weight)]
+        weights, squares = (
+            np.bincount(cell, weights=power, minlength=size).reshape(-1, k) for power in (weight, weight * weight)
+        )
     exponent = np.full(len(low), base, dtype=np.int16)
-    counts, *sums = (table.reshape(-1, k) for table in tables)
-    return ScoreBins(low, exponent, counts, base, float(scores[0]), float(scores[-1]), *sums, most=most)
+    return ScoreBins(low, exponent, counts, base, float(scores[0]), float(scores[-1]), weights, squares, most=most)
 
 
 def _ends(scores: NDArray[Any]) -> tuple[float, float]:

@@ -113,7 +113,13 @@ def flagged(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
     present_roles = [role for role in ROLES if role in roles.wanted or (role == "score" and roles.scores)]
     flags = [is_missing(roles, role).cast(nw.Int64) * 2 ** ROLES.index(role) for role in present_roles]
     frame = frame.with_columns(reduce(add, flags).alias("lost"))
-    return frame if made is None else frame.with_columns(made.alias("predicted"))
+    if made is None:
+        return frame
+    if len(roles.scores) > 1:
+        # A column of its own: as a part of each comparison with it Spark would find it once for each.
+        scores = [nw.col(f"score_{index}") for index in range(len(roles.scores))]
+        frame = frame.with_columns(nw.max_horizontal(*scores).alias("highest"))
+    return frame.with_columns(made.alias("predicted"))
 
 
 def kept(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
@@ -454,15 +460,13 @@ def _sides(first: LabelPass, seen: Predictions) -> Codes:
 
 
 def _highest(columns: Sequence[int]) -> nw.Expr:
-    """The class with the highest score, the first of equal ones."""
+    """The class with the highest score, the first of equal ones; `flagged` has the highest score itself."""
     import narwhals.stable.v2 as nw
 
-    scores = [nw.col(f"score_{column}") for column in columns]
-    highest = nw.max_horizontal(*scores)
-    level = [(score == highest).cast(nw.Int64) for score in scores]
-    best = level[-1] * 0 + (len(scores) - 1)
+    level = [(nw.col(f"score_{column}") == nw.col("highest")).cast(nw.Int64) for column in columns]
+    best = level[-1] * 0 + (len(columns) - 1)
     # Arithmetic instead of conditions in conditions, which not every engine can do.
-    for index in range(len(scores) - 2, -1, -1):
+    for index in range(len(columns) - 2, -1, -1):
         best = best * (1 - level[index]) + level[index] * index
     return best
 
