@@ -100,7 +100,7 @@ WRONG: dict[str, Any] = {
     "a class, not a model": ({"model": LogisticRegression}, "A fitted model has a method predict", "pass it first"),
     "a name": ({"model": "tree"}, "A fitted model has a method predict", "pass it first"),
     "a plan": ({"plan": "5-fold"}, "has no plan", "leave out plan"),
-    "no data": ({"data": None, "y": None}, "There are no cases to look at", "data="),
+    "no data": ({"data": None, "y": None}, "There are no cases to look at", "X="),
     "categories": (
         {"data": {**mixed_table(20)}, "y": None, "target": "bought"},
         "has columns of categories, colour",

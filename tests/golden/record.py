@@ -260,7 +260,7 @@ def show_value(value: Any) -> str:
         parts += ["--- to_html", shorten(value.to_html(), ".html")]
         parts += ["--- _repr_html_", shorten(value._repr_html_(), ".html")]
         parts += [f"to_json is the same: {json.loads(value.to_json()) == value.to_dict()}"]
-    if hasattr(value, "save") and hasattr(value, "write"):
+    if hasattr(value, "save") and hasattr(value, "to_markdown"):
         parts += ["--- save, SVG", save_picture(value)]
     chart = draw_usual(value) if hasattr(value, "chart_kinds") else value
     if type(chart).__module__.startswith("altair"):

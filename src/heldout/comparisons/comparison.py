@@ -21,7 +21,7 @@ from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import name_quantity
 from heldout.predictions.positive_class import fitted
-from heldout.result import RenderedResult, make_row
+from heldout.result import RenderedResult, bound_late, make_row
 from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.review import Reviewed
@@ -236,6 +236,7 @@ class PairwiseComparison(Comparison, Reviewed):
     rows_name: ClassVar[str] = "comparisons"
     _rendered_by: ClassVar[str] = "heldout.report.comparison:render_comparison"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_comparison"
+    _turned_by: ClassVar[str] = "heldout.comparisons.turned_pair:turn_pair"
     _charts: ClassVar[Mapping[str, str]] = {
         "differences": "heldout.report.comparison:draw_differences",
         "roc": "heldout.report.comparison:draw_curves",
@@ -290,10 +291,11 @@ class PairwiseComparison(Comparison, Reviewed):
         )
 
     def get(self, a: str, b: str, measure: str | None = None) -> Pair:
-        """The comparison of two classifiers by a measure, by default the first one."""
+        """The comparison of two classifiers by a measure, by default the first one, in the order that is asked for."""
         for pair in self.pairs:
-            if (pair.a, pair.b) == (a, b) and (measure is None or pair.name == measure or _same(pair, measure)):
-                return pair
+            if {pair.a, pair.b} == {a, b} and (measure is None or pair.name == measure or _same(pair, measure)):
+                turned: Pair = pair if pair.a == a else bound_late(self._turned_by)(pair)
+                return turned
         raise OptionError(
             f"There is no comparison of {a!r} with {b!r}" + ("." if measure is None else f" by {measure!r}."),
             hint=f"there are: {listing(f'{p.a} with {p.b} by {p.name}' for p in self.pairs)}.",

@@ -58,6 +58,12 @@ class RankPair:
     ties: int
     losses: int
 
+    def turned(self) -> RankPair:
+        """The same of B with A."""
+        return replace(
+            self, a=self.b, b=self.a, difference=-self.difference, z=-self.z, wins=self.losses, losses=self.wins
+        )
+
     @property
     def ahead(self) -> str:
         """The one with the better average rank, A where they are equal."""
@@ -135,10 +141,10 @@ class LearnerRanks(Comparison):
         )
 
     def get(self, a: str, b: str) -> RankPair:
-        """The comparison of two learners."""
+        """The comparison of two learners, in the order that is asked for."""
         for pair in self.pairs:
-            if (pair.a, pair.b) == (a, b):
-                return pair
+            if {pair.a, pair.b} == {a, b}:
+                return pair if pair.a == a else pair.turned()
         raise OptionError(
             f"There is no comparison of {a!r} with {b!r}.",
             hint=f"there are: {listing(f'{pair.a} with {pair.b}' for pair in self.pairs)}.",

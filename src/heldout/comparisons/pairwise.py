@@ -267,13 +267,13 @@ def _pair(
         tested,
         p,
         better,
-        _verdict(names, quantity, values, tested, p, better, cases, alike),
+        phrase_pair(names, quantity, values, tested, p, better, cases, alike),
         cases,
         alike=alike,
     )
 
 
-def _verdict(
+def phrase_pair(
     names: tuple[str, str],
     quantity: Quantity,
     values: tuple[float, float],
@@ -283,6 +283,7 @@ def _verdict(
     cases: CasesNeeded | None,
     alike: Alike,
 ) -> str:
+    """What is said of two by a measure; the winner stands first."""
     measure = title_of(quantity)
     if math.isnan(tested.difference):
         return f"{names[0]} and {names[1]} cannot be compared by {measure}: {tested.undefined}."
@@ -629,13 +630,14 @@ def _table_pair(table: ResultTable, pair: tuple[int, int], tested: PairTest, p: 
         tested,
         p,
         better,
-        _table_verdict(names, values, tested, p, better),
+        phrase_table_pair(names, values, tested, p, better),
     )
 
 
-def _table_verdict(
+def phrase_table_pair(
     names: tuple[str, str], values: tuple[float, float], tested: PairTest, p: float, better: Outcome
 ) -> str:
+    """What is said of two over data sets; the winner stands first."""
     certainty = describe_certainty(tested, p, better)
     if better == "b":
         # The winner stands first.
