@@ -21,7 +21,7 @@ from tests.promises.families.importance import (
 )
 
 from heldout.cards.api import card
-from heldout.cards.importance import MEASURES, NO_LOSS, ONE_GROUP, Exchanges, Scorer, shuffle_columns
+from heldout.cards.importance import MEASURES, NO_LOSS, ONE_GROUP, Exchanges, ModelLosses, shuffle_columns
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes
 
@@ -35,7 +35,7 @@ def single_changes(model, X, y, column, order):
 
 def shuffled(model, X, y, column, orders):
     problem = Problem(X, y, y, (0, 1))
-    return shuffle_columns(Scorer(model, Classes.of(problem), MEASURES["brier"], y), X, y, [column], orders[None])
+    return shuffle_columns(ModelLosses(model, Classes.of(problem), MEASURES["brier"], y), X, y, [column], orders[None])
 
 
 def test_what_cases_receive_and_give_is_counted_case_by_case():

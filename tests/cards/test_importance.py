@@ -25,7 +25,7 @@ from heldout.cards.importance import (
     FeatureImportance,
     FoldChanges,
     Importance,
-    Scorer,
+    ModelLosses,
     correlation_ratio,
     cramers_v,
     find_related,
@@ -57,7 +57,7 @@ def orders_of_sklearn(seed, columns, times, n):
 
 def scorer_of(model, y, measure):
     problem = Problem(np.zeros((len(y), 1)), y, np.searchsorted(np.unique(y), y), tuple(np.unique(y).tolist()))
-    return Scorer(model, Classes.of(problem), MEASURES[measure], problem.truth), problem.truth
+    return ModelLosses(model, Classes.of(problem), MEASURES[measure], problem.truth), problem.truth
 
 
 SCORING = {"accuracy": "accuracy", "log_loss": "neg_log_loss", "brier": "neg_brier_score"}

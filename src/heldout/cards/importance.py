@@ -70,7 +70,7 @@ def _no_probabilities(measure: LossMeasure) -> OptionError:
 
 
 @dataclass(frozen=True, eq=False)
-class Scorer:
+class ModelLosses:
     """A fitted model, and how its answers are judged; `trained` are the classes of its training cases, as places."""
 
     model: Any
@@ -117,14 +117,14 @@ class Shuffled:
 
 
 def shuffle_columns(
-    scorer: Scorer, features: Any, truth: Codes, columns: list[int], orders: NDArray[np.int64]
+    scorer: ModelLosses, features: Any, truth: Codes, columns: list[int], orders: NDArray[np.int64]
 ) -> Shuffled:
     """Shuffle each of the columns by its orders, which have one row per shuffle: columns × shuffles × cases.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, y = np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 6.0], [1.0, 6.0]]), np.array([0, 1, 0, 1])
     >>> classes = Classes((0, 1), np.array([0, 1]), np.array([0, 1]), np.array([0, 1]))
-    >>> scorer = Scorer(DecisionTreeClassifier().fit(X, y), classes, MEASURES["accuracy"], y)
+    >>> scorer = ModelLosses(DecisionTreeClassifier().fit(X, y), classes, MEASURES["accuracy"], y)
     >>> shuffle_columns(scorer, X, y, [0, 1], np.array([[[1, 0, 2, 3]]] * 2)).shuffles
     array([[0.5],
            [0. ]])

@@ -21,7 +21,7 @@ from heldout.cards.importance import (
     FoldChanges,
     Importance,
     LossMeasure,
-    Scorer,
+    ModelLosses,
     find_related,
     measure_importance,
     not_measured,
@@ -94,7 +94,7 @@ class Inspection:
         if len(test) < 2 or not self.columns:
             return None
         start = np.broadcast_to(np.arange(len(test)), (len(self.columns), self.shuffles, len(test)))
-        scorer = Scorer(model, self.classes, self.measure, self.problem.truth[train])
+        scorer = ModelLosses(model, self.classes, self.measure, self.problem.truth[train])
         features, truth = take_rows(self.problem.features, test), self.problem.truth[test]
         shuffled = shuffle_columns(scorer, features, truth, list(self.columns), rng.permuted(start, axis=2))
         group = None if self.problem.group is None else self.problem.group[test]

@@ -269,7 +269,8 @@ def _count_joined(values: Floats, places: NDArray[Any], k: int, weight: Floats |
     weights = squares = None
     if weight is not None:
         weights, squares = (
-            np.bincount(cell, weights=power, minlength=size).reshape(-1, k) for power in (weight, weight * weight)
+            np.asarray(np.bincount(cell, weights=power, minlength=size), dtype=np.float64).reshape(-1, k)
+            for power in (weight, weight * weight)
         )
     exponent = np.full(len(low), base, dtype=np.int16)
     return ScoreBins(low, exponent, counts, base, float(scores[0]), float(scores[-1]), weights, squares, most=most)

@@ -60,7 +60,7 @@ AIMS: Mapping[str, Aim] = {"accuracy": _aim("accuracy"), "F1": _aim("f1"), "Youd
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class BestThreshold:
     """The best value of an aim, and the highest threshold that reaches it (infinite: nobody is called positive)."""
 
     value: float
@@ -88,14 +88,14 @@ def counts_at(ranking: Ranking, threshold: float) -> tuple[float, float]:
     )
 
 
-def best_of(ranking: Ranking, aims: Mapping[str, Aim]) -> dict[str, Best]:
+def best_of(ranking: Ranking, aims: Mapping[str, Aim]) -> dict[str, BestThreshold]:
     """The best that any threshold reaches for each aim.
 
     >>> best_of(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])), AIMS)["F1"]
-    Best(value=0.6666666666666666, threshold=0.9)
+    BestThreshold(value=0.6666666666666666, threshold=0.9)
     """
     positives, negatives = float(ranking.n_positive), float(ranking.n_negative)
-    best = {name: Best(float(aim(0.0, 0.0, positives, negatives)), np.inf) for name, aim in aims.items()}
+    best = {name: BestThreshold(float(aim(0.0, 0.0, positives, negatives)), np.inf) for name, aim in aims.items()}
     tp = fp = 0.0
     for start in range(0, len(ranking), BLOCK):
         part = slice(start, start + BLOCK)
@@ -105,15 +105,15 @@ def best_of(ranking: Ranking, aims: Mapping[str, Aim]) -> dict[str, Best]:
             values = aim(hits, alarms, positives, negatives)
             at = int(values.argmax())
             if values[at] > best[name].value:
-                best[name] = Best(float(values[at]), float(ranking.scores[start + at]))
+                best[name] = BestThreshold(float(values[at]), float(ranking.scores[start + at]))
         tp, fp = float(hits[-1]), float(alarms[-1])
     return best
 
 
-def is_best(value: float, best: Best) -> bool:
+def is_best(value: float, best: BestThreshold) -> bool:
     """Whether a value is the best one but for rounding.
 
-    >>> is_best(0.3, Best(0.1 + 0.2, 0.5))
+    >>> is_best(0.3, BestThreshold(0.1 + 0.2, 0.5))
     True
     """
     return value >= best.value - SAME * max(1.0, abs(best.value))
