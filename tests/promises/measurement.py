@@ -49,13 +49,13 @@ class Task:
 
 
 def list_tasks(store: Store, measured: dict[tuple[str, str], Measured], scale: float) -> list[Task]:
-    """What is left to do, so that all cells advance alike."""
-    left: list[tuple[float, int, Task]] = []
+    """What is left to do, so that all cells have about as many draws: a run that is stopped can judge most of them."""
+    left: list[tuple[int, int, Task]] = []
     for place, ((family, name), known) in enumerate(measured.items()):
-        number = store.list_cells(family)[name].count_chunks(scale)
+        cell = store.list_cells(family)[name]
         left += [
-            (chunk / number, place, Task(family, name, chunk, store.levels))
-            for chunk in range(number)
+            (chunk * cell.chunk, place, Task(family, name, chunk, store.levels))
+            for chunk in range(cell.count_chunks(scale))
             if chunk not in known.chunks
         ]
     return [task for _, _, task in sorted(left, key=lambda one: one[:2])]
