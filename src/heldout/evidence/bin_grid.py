@@ -168,8 +168,8 @@ BELOW_ONE = -53
 class Ladder:
     """Bins from 0 to 1 that are 2**-bits wide in the middle, numbered from the lowest up.
 
-    Where there is room for few bins only, more of them may share fewer octaves: `step` and `deepest` say how. It goes as
-    deep as BELOW_ONE at least.
+    Where there is room for few bins only, more of them may share fewer octaves: `step` and `deepest` say how. Every
+    ladder goes down to 2**BELOW_ONE at least.
 
     >>> ladder = Ladder(8)
     >>> low, exponent = ladder.edges(ladder.cells(np.array([0.0, 0.3, 0.999, 1.0])))
