@@ -320,8 +320,9 @@ def test_counters_of_several_columns_become_bins_of_each(device):
     for column, cells in zip(table, ladder.cells(scores.ravel()).reshape(3, -1), strict=True):
         np.add.at(column, (cells, codes), 1)
     ends = np.stack([scores.min(axis=1), scores.max(axis=1)], axis=1)
-    for most in (300, 1 << 18):
+    for most, finer in ((300, False), (4096, True), (1 << 18, False)):
         found = bins_of_counters(ladder, [moved(table, device)], ends, most)
+        assert most == 300 or any(bins.refined for bins in found) == finer
         for bins, column, own in zip(found, table, scores, strict=True):
             there = np.flatnonzero(column.any(axis=1))
             low, exponent = ladder.edges(there)

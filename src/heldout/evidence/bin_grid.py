@@ -168,7 +168,8 @@ BELOW_ONE = -53
 class Ladder:
     """Bins from 0 to 1 that are 2**-bits wide in the middle, numbered from the lowest up.
 
-    Where there is room for few bins only, more of them may share fewer octaves: `step` and `deepest` say how.
+    Where there is room for few bins only, more of them may share fewer octaves: `step` and `deepest` say how. Every
+    ladder goes down to 2**BELOW_ONE at least.
 
     >>> ladder = Ladder(8)
     >>> low, exponent = ladder.edges(ladder.cells(np.array([0.0, 0.3, 0.999, 1.0])))
@@ -207,19 +208,9 @@ class Ladder:
         return (-self.step - self.deepest) * self.octave
 
     @property
-    def nearest(self) -> int:
-        """The exponent of the distance from 1 below which scores share a bin."""
-        return max(self.deepest, BELOW_ONE)
-
-    @property
-    def last_octave(self) -> int:
-        """What the shifted bits of a distance from 1 are at least, unless it is 0."""
-        return (BIAS + self.nearest) * self.octave - 1
-
-    @property
     def last(self) -> int:
         """The number of the bin of 1 alone."""
-        return self.top - self.last_octave + 1
+        return self.top - (BIAS + BELOW_ONE) * self.octave + 2
 
     @property
     def top(self) -> int:
@@ -238,9 +229,8 @@ class Ladder:
             near, deep = scores[tails] + 0.0, 2.0**self.deepest
             linear = np.minimum(near, deep) * (self.octave / deep)
             low = np.where(near < deep, linear, (near.view(np.int64) >> self.shift) - self.first_octave)
-            distance = np.maximum(((1.0 - near).view(np.int64) - 1) >> self.shift, self.last_octave)
-            high = np.where(near == 1.0, self.last, self.top - distance)
-            index[tails] = np.where(near < 0.5, low, high)
+            distance = ((1.0 - near).view(np.int64) - 1) >> self.shift
+            index[tails] = np.where(near < 0.5, low, np.minimum(self.top - distance, self.last))
         return index
 
     def widest(self, low: Floats) -> NDArray[np.int16]:
@@ -271,6 +261,6 @@ class Ladder:
         single = near == self.last
         # Where floats are wider apart than bins would be, the lowest float of a bin is its edge.
         low[side] = np.where(single, 1.0, 1.0 - np.floor(distance * 2.0**-BELOW_ONE) * 2.0**BELOW_ONE)
-        octaves = np.maximum((number // self.octave) - BIAS - fine, BELOW_ONE)
-        exponent[side] = np.where(single, BELOW_ONE, np.where(near == self.last - 1, self.nearest, octaves))
+        octaves = (number // self.octave) - BIAS - fine
+        exponent[side] = np.where(single, BELOW_ONE, np.maximum(octaves, BELOW_ONE))
         return low, exponent

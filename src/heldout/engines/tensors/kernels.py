@@ -214,7 +214,7 @@ def _steps(ladder: Ladder) -> dict[str, Any]:
     deep = 2.0**ladder.deepest
     return {
         "BITS": ladder.bits, "SHIFT": ladder.shift, "MIDDLE": ladder.middle, "FIRST": ladder.first_octave,
-        "TOP": ladder.top, "LAST_OCTAVE": ladder.last_octave, "LAST": ladder.last,
+        "TOP": ladder.top, "LAST": ladder.last,
         "INSIDE": (BIAS - ladder.step) * ladder.octave, "DEEP": deep, "LINEAR": ladder.octave / deep,
     }  # fmt: skip
 

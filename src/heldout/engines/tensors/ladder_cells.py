@@ -49,7 +49,7 @@ def find_cells(ladder: Ladder, scores: Any) -> Any:
     bits = torch.where(low, scores.view(torch.int64), (1.0 - scores).view(torch.int64) - 1)
     number = bits >> ladder.shift
     linear = (scores.clamp(max=deep) * (ladder.octave / deep)).long()
-    above = torch.where(scores == 1, ladder.last, ladder.top - number.clamp(min=ladder.last_octave))
+    above = (ladder.top - number).clamp(max=ladder.last)
     below = torch.where(scores < deep, linear, number - ladder.first_octave)
     middle = (scores * 2.0**ladder.bits).long() + ladder.middle
     inside = bits >= (BIAS - ladder.step) << MANTISSA

@@ -127,7 +127,7 @@ def count_batch(
     values, targets, seen, flags, reach, bins, confusion, sums, cases, clipped, centre, limits, n, ignored, eps,
     MODE: tl.constexpr, IGNORES: tl.constexpr, PLACE: tl.constexpr, BINS: tl.constexpr, KEYS: tl.constexpr,
     BLOCK: tl.constexpr, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr, FIRST: tl.constexpr,
-    TOP: tl.constexpr, LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr,
+    TOP: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr,
     LINEAR: tl.constexpr,
 ):  # fmt: skip
     """Count the sound rows of a batch of two classes: bins of the ladder, confusion, losses and calibration.
@@ -160,7 +160,7 @@ def count_batch(
     bits = p.to(tl.int64, bitcast=True)
     tl.atomic_min(reach, tl.min(tl.where(valid, bits, 9218868437227405312)))
     tl.atomic_min(reach + 1, tl.min(tl.where(valid, -bits, 9218868437227405312)))
-    place = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST_OCTAVE, LAST, INSIDE, DEEP, LINEAR)
+    place = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST, INSIDE, DEEP, LINEAR)
     hit = target == PLACE
     y = hit.to(tl.float64)
     tl.atomic_add(bins + (place * 2 + hit.to(tl.int64)), tl.full([BLOCK], 1, dtype=tl.int64), mask=valid, sem="relaxed")
@@ -198,13 +198,13 @@ def count_batch(
 @jit
 def _find_cell(
     p, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr, FIRST: tl.constexpr, TOP: tl.constexpr,
-    LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr, LINEAR: tl.constexpr,
+    LAST: tl.constexpr, INSIDE: tl.constexpr, DEEP: tl.constexpr, LINEAR: tl.constexpr,
 ):  # fmt: skip
     """The bin of the ladder for each probability, a float of 64 bits, as `find_cells` has it."""
     low = p < 0.5
     turned = tl.where(low, p.to(tl.int64, bitcast=True), (1.0 - p).to(tl.int64, bitcast=True) - 1)
     number = (turned >> SHIFT).to(tl.int32)
-    above = tl.where(p == 1.0, LAST, TOP - tl.maximum(number, LAST_OCTAVE))
+    above = tl.minimum(TOP - number, LAST)
     below = tl.where(p < DEEP, (tl.minimum(p, DEEP) * LINEAR).to(tl.int32), number - FIRST)
     middle = (p * (1 << BITS)).to(tl.int32) + MIDDLE
     return tl.where(number >= INSIDE, middle, tl.where(low, below, above))
@@ -228,7 +228,7 @@ def _add_both(where, values, y, BINS: tl.constexpr):
 def count_and_calibrate(
     probability, positive, table, edges, out, n, COUNTS: tl.constexpr, TERMS: tl.constexpr, KEYS: tl.constexpr,
     BINS: tl.constexpr, BLOCK: tl.constexpr, BITS: tl.constexpr, SHIFT: tl.constexpr, MIDDLE: tl.constexpr,
-    FIRST: tl.constexpr, TOP: tl.constexpr, LAST_OCTAVE: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr,
+    FIRST: tl.constexpr, TOP: tl.constexpr, LAST: tl.constexpr, INSIDE: tl.constexpr,
     DEEP: tl.constexpr, LINEAR: tl.constexpr,
 ):  # fmt: skip
     """Rows by bin of the ladder and class; sums of every program by bin of calibration, as they stand in `loss_sums`.
@@ -255,7 +255,7 @@ def count_and_calibrate(
         # A row of the negative class in the lower half of a number, and one of the positive class in the upper half.
         one = tl.where(there, tl.where(hit, 65536, 1), 0)
         if COUNTS:
-            cell = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST_OCTAVE, LAST, INSIDE, DEEP, LINEAR)
+            cell = _find_cell(p, BITS, SHIFT, MIDDLE, FIRST, TOP, LAST, INSIDE, DEEP, LINEAR)
             # Very many may be 1, and would all wait for one counter.
             certain += tl.where(given == 1.0, one, 0)
             at = table + (cell * 2 + hit.to(tl.int32))
