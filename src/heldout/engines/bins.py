@@ -264,16 +264,13 @@ def _count_joined(values: Floats, places: NDArray[Any], k: int, weight: Floats |
     cell = bin_of[(index_of(values, base) - index[0]).astype(np.int64)].astype(np.int64)
     cell *= k
     np.add(cell, places, out=cell, casting="unsafe")
-    size = len(low) * k
-    counts = np.bincount(cell, minlength=size).astype(np.int64).reshape(-1, k)
+    counts = np.bincount(cell, minlength=len(low) * k).astype(np.int64).reshape(-1, k)
     weights = squares = None
     if weight is not None:
-        weights, squares = (
-            np.asarray(np.bincount(cell, weights=power, minlength=size), dtype=np.float64).reshape(-1, k)
-            for power in (weight, weight * weight)
-        )
-    exponent = np.full(len(low), base, dtype=np.int16)
-    return ScoreBins(low, exponent, counts, base, float(scores[0]), float(scores[-1]), weights, squares, most=most)
+        sums = (np.bincount(cell, weights=power, minlength=len(low) * k) for power in (weight, weight * weight))
+        weights, squares = (table.astype(np.float64, copy=False).reshape(-1, k) for table in sums)
+    exponent, ends = np.full(len(low), base, dtype=np.int16), (float(scores[0]), float(scores[-1]))
+    return ScoreBins(low, exponent, counts, base, *ends, weights, squares, most=most)
 
 
 def _ends(scores: NDArray[Any]) -> tuple[float, float]:

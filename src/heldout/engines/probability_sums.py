@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,7 @@ def tally(
     truth = np.ascontiguousarray(positive, dtype=np.bool_).view(np.int8)
     # A column that is what the arithmetic needs is read where it stands.
     ready = probability.dtype == np.float64 and probability.flags.c_contiguous
-    buffers = np.empty((8, block))
+    buffers = _own_buffers(block)
     for start in range(0, n, block):
         rows = slice(start, min(start + block, n))
         p, y, gap, square, right = buffers[:5, : rows.stop - start]
@@ -227,6 +228,17 @@ def tally(
         reliability=no_reliability() if binner is None else binner.reliability(),
         groups=None if kept is None or group is None else kept.groups(group, weight, bins, 2),
     )
+
+
+_thread = threading.local()
+
+
+def _own_buffers(block: int) -> Floats:
+    """Eight rows of so many numbers, which this thread writes to again and again: new memory takes time to get."""
+    held: Floats | None = getattr(_thread, "buffers", None)
+    if held is None or held.shape[1] < block:
+        held = _thread.buffers = np.empty((8, block))
+    return held[:, :block]
 
 
 def _losses(case: CaseProbabilities) -> dict[str, Floats]:

@@ -201,6 +201,9 @@ class ScoreLadder:
 
     def settle(self, rows: ScoredRows | None) -> None:
         """Keep rows that were put aside; one thread does so at a time."""
+        if rows is not None and self.is_laid_out:
+            # Bins may have been laid out since, or have found owners.
+            rows = self.count(rows)
         if rows is None:
             return
         inside = (rows.scores >= 0) & (rows.scores <= 1)

@@ -98,16 +98,19 @@ class Batches(ABC):
         """The type that each of these columns has in all batches."""
 
     @abstractmethod
-    def _read(self, columns: list[str]) -> Iterator[pl.DataFrame]:
+    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
         """The rows in their order, in pieces of any length."""
 
-    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """The rows in their order, a batch of them at a time, however they are stored and whoever reads them."""
+    def frames(self, columns: Sequence[str] | None = None, made: Sequence[pl.Expr] = ()) -> Iterator[pl.DataFrame]:
+        """The rows in their order, a batch of them at a time, however they are stored and whoever reads them.
+
+        `made` are expressions to be given instead.
+        """
         import polars as pl
 
         frames: list[pl.DataFrame] = []
         size = 0
-        for frame in self._watched(self._read(wanted_names(self.names, columns, self.name)), len):
+        for frame in self._watched(self._read(wanted_names(self.names, columns, self.name), made), len):
             frames.append(frame)
             size += len(frame)
             while size >= self.batch:
@@ -426,7 +429,7 @@ class TextBatches(Batches):
         if bare and empty_note(bare) not in self.notes:
             self.notes = (*self.notes, empty_note(bare))
 
-    def _read(self, columns: list[str]) -> Iterator[pl.DataFrame]:
+    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
         import polars as pl
 
         types = self.kinds(columns)
@@ -438,4 +441,5 @@ class TextBatches(Batches):
                 for name in columns
                 if name in self._keys
             ]
-            yield pl.DataFrame([*self._convert(part, piece, stored), *keys]).select(columns)
+            frame = pl.DataFrame([*self._convert(part, piece, stored), *keys]).select(columns)
+            yield frame.select(made) if made else frame

@@ -244,14 +244,14 @@ class ColumnarBatches(Batches):
 
         frames: list[pl.DataFrame] = []
         missing = rows
-        for frame in self._read(wanted_names(self.names, columns, self.name), rows):
+        for frame in self._read(wanted_names(self.names, columns, self.name), (), rows):
             frames.append(frame.head(missing))
             missing -= len(frames[-1])
             if not missing:
                 break
         return [pl.concat(frames)] if frames else []
 
-    def _read(self, columns: list[str], most: int | None = None) -> Iterator[pl.DataFrame]:
+    def _read(self, columns: list[str], made: Sequence[pl.Expr], most: int | None = None) -> Iterator[pl.DataFrame]:
         """The rows in their order; with `most`, no more than so many of files that are alike."""
         import polars as pl
 
@@ -281,7 +281,7 @@ class ColumnarBatches(Batches):
                 .with_columns(chosen)
             )
             lazy = lazy.select(columns) if most is None else lazy.select(columns).head(most)
-            yield from self._pieces(lazy, indices)
+            yield from self._pieces(lazy.select(made) if made else lazy, indices)
 
     def _pieces(self, lazy: pl.LazyFrame, indices: list[int]) -> Iterator[pl.DataFrame]:
         import polars as pl

@@ -501,8 +501,8 @@ class DelimitedBatches(TextBatches):
                     hint="write the column with one type, numbers or text.",
                 )
 
-    def _read(self, columns: list[str]) -> Iterator[pl.DataFrame]:
-        yield from super()._read(columns)
+    def _read(self, columns: list[str], made: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        yield from super()._read(columns, made)
         if self._trusts:
             self._guessed -= set(columns)
             self._note_differences()

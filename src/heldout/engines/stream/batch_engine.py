@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,6 +123,8 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
 
 # The number of rows by which the classes are guessed.
 FIRST = 1 << 16
+# The number of batches whose rows tell where scores lie.
+FIRST_BATCHES = 2
 # The most scores of a batch: with many columns of them it has fewer rows.
 SCORES_AT_ONCE = 1 << 22
 
@@ -150,7 +152,7 @@ def count_stream(
             (counted.scores, *counted.fold_scores),
             keys,
             reader.scored,
-            lambda: batches.frames(reader.roles.every()),
+            lambda: reader.frames(batches),
             tolerance=tolerance,
             passes=passes,
         )
@@ -248,7 +250,9 @@ def _count_rows(batches: Batches, reader: RowReader, *, guess: bool) -> tuple[Co
         return replace(piece, scored=None), taken
 
     batches.batch = min(batches.batch, SCORES_AT_ONCE // max(len(roles.scores), 1))
-    pieces = share_in_turn(read, _numbered(batches.frames(roles.every())))
+    frames = _numbered(reader.frames(batches))
+    # The first batches show where scores lie, so that the others need not be put aside.
+    pieces = chain(share_in_turn(read, islice(frames, FIRST_BATCHES)), share_in_turn(read, frames))
     while some := list(islice(pieces, tallies.at_once)):
         tallies.settle([taken for _, taken in some])
         for piece, _ in some:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults, bad_w
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
 from heldout.evidence.labels import key_array
+from heldout.files.batches import Batches
 from heldout.predictions.case_values import RawScores, Scores, groups, refuse_two_columns, settle_scores, weights
 from heldout.predictions.label_encoding import DIRECT_RANGE, Coded, refuse_labels
 from heldout.predictions.score_columns import class_of
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# Up to this many values are compared one by one.
+# Up to this many values are compared one by one, by the reader.
 FEW = 8
+# What is missing among them, and what the columns are called that tell which each is.
+MISSING = 255
+MARKS = "marks of "
 
 
 class LabelCodes:
@@ -59,38 +63,40 @@ class LabelCodes:
         self._move = np.append(codes[order], -1)
         self._enum = pl.Enum(self._values) if self._values.dtype == pl.String else None
         comparable = self._values.dtype in (pl.String, pl.Boolean) or self._values.dtype.is_integer()
-        self._few = comparable and len(self._values) <= FEW and max(self._move) < FEW
+        self.few = comparable and len(self._values) <= FEW and max(self._move) < FEW
 
     def coded(self, column: pl.Series) -> Coded:
         """A batch of the column; a value that is none of those that were met has some code."""
         return self.read(column)[0]
 
+    def marks(self, name: str) -> pl.Expr:
+        """One more than the code of every value of a column where they are `few`, 0 for one that was not met."""
+        import polars as pl
+
+        named, kind = pl.col(name).cast(pl.String) if self._long else pl.col(name), self._values.dtype
+        codes = zip(self._values.to_list(), self._move.tolist(), strict=False)
+        equal = [(named == pl.lit(value, dtype=kind)).cast(pl.UInt8) * (code + 1) for value, code in codes]
+        return pl.sum_horizontal(equal, ignore_nulls=False).fill_null(MISSING)
+
+    def read_marks(self, column: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
+        """A batch of such marks, and which of its values are none of those that were met; None where all are."""
+        marks = column.to_numpy()
+        if not len(marks) or (marks.min() and marks.max() < MISSING):
+            return Coded(marks - np.uint8(1), 0, self._like.labels, self._like.declared), None
+        codes = np.where(marks == MISSING, -1, marks.astype(np.int64) - 1)
+        strange = marks == 0
+        codes[strange] = 0
+        missing = int(np.count_nonzero(codes < 0))
+        return Coded(codes, 0, self._like.labels, self._like.declared, missing), strange if strange.any() else None
+
     def read(self, column: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
         """A batch of the column, and which of its values are none of those that were met; None where all are."""
         import polars as pl
 
-        column = column.cast(pl.String) if self._long else column
-        if self._few:
-            # Comparing with each is quicker than looking each up; 0 is no value that was met.
-            marks = self._compare(column)
-            if not len(marks) or marks.min():
-                return Coded(marks - np.uint8(1), 0, self._like.labels, self._like.declared), None
-        places, strange = self._places(column)
+        places, strange = self._places(column.cast(pl.String) if self._long else column)
         codes = self._move[places]
         missing = int(np.count_nonzero(codes < 0))
         return Coded(codes, 0, self._like.labels, self._like.declared, missing), strange if strange.any() else None
-
-    def _compare(self, column: pl.Series) -> NDArray[np.uint8]:
-        """One more than the code of every value, 0 where it is missing or was not met."""
-        import polars as pl
-
-        named = pl.col(column.name)
-        codes = zip(self._values.to_list(), self._move.tolist(), strict=False)
-        equal = [
-            (named == pl.lit(value, dtype=self._values.dtype)).cast(pl.UInt8) * (code + 1) for value, code in codes
-        ]
-        marks: NDArray[np.uint8] = column.to_frame().select(pl.sum_horizontal(equal)).to_series().to_numpy()
-        return marks
 
     def _places(self, column: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The place of every value among those that were met, the last for what is missing, and which are not there."""
@@ -185,6 +191,16 @@ class RowReader:
             named = {class_of(name, like.labels): name for name in roles.scores}
             self._scores = tuple(named[label] for label in like.labels)
 
+    def frames(self, batches: Batches) -> Iterator[pl.DataFrame]:
+        """Read a table anew; where a column has few labels, the reader tells which each of them is."""
+        import polars as pl
+
+        marks = {role: codes for role, codes in self._codes.items() if codes.few}
+        wanted = [name for role, name in self.roles.wanted.items() if role not in marks]
+        made = [pl.col(name) for name in dict.fromkeys([*wanted, *self.roles.scores, *self.roles.slices])]
+        made += [codes.marks(self.roles.wanted[role]).alias(MARKS + role) for role, codes in marks.items()]
+        return batches.frames(self.roles.every(), made)
+
     def piece(self, frame: pl.DataFrame, start: int) -> CountedBatch:
         """Count a batch, whose first row is that place in the whole; rows of weight 0 are only told."""
         found = self._read(frame, start)
@@ -205,8 +221,7 @@ class RowReader:
 
     def _read(self, frame: pl.DataFrame, start: int = 0) -> ValueFaults | tuple[ValueFaults, Predictions]:
         """What was seen in a batch, and its rows that lack nothing, if there are any and their values are sound."""
-        # How a batch is stored depends on who read it, and sums on where a block of rows begins.
-        frame, given, places = frame.rechunk(), len(frame), RowPlaces(start)
+        given, places = len(frame), RowPlaces(start)
         if "weight" in self.roles.wanted:
             keep = weights(frame.get_column(self.roles.wanted["weight"]), self.roles.called["weight"]) != 0
             frame, places = (frame, places) if keep.all() else (frame.filter(keep), places.taken(keep))
@@ -215,8 +230,16 @@ class RowReader:
         columns = self._columns(frame)
         gaps = _gaps(columns)
         lost = np.logical_or.reduce(list(gaps.values())) if gaps else None
-        seen = replace(_faults(columns, gaps, lost, places, len(frame)), weightless=given - len(frame))
+        seen = ValueFaults(
+            rows=len(frame),
+            weightless=given - len(frame),
+            lost=0 if lost is None else int(np.count_nonzero(lost)),
+            missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
+            first_lost=-1 if lost is None else places[int(lost.argmax())],
+        )
         keep = None if lost is None else ~lost
+        if "score" in columns:
+            seen += _without_score(columns["score"], places)
         if keep is not None:
             columns = {role: _taken(column, keep) for role, column in columns.items()}
             places = places.taken(keep)
@@ -235,7 +258,10 @@ class RowReader:
         columns: dict[str, Any] = {}
         unknown: dict[str, NDArray[np.bool_]] = {}
         for role, codes in self._codes.items():
-            columns[role], strange = codes.read(frame.get_column(wanted[role]))
+            if codes.few:
+                columns[role], strange = codes.read_marks(frame.get_column(MARKS + role))
+            else:
+                columns[role], strange = codes.read(frame.get_column(wanted[role]))
             if strange is not None:
                 unknown[role] = strange
         if "weight" in wanted:
@@ -336,28 +362,25 @@ def _gaps(columns: dict[str, Any]) -> dict[str, NDArray[np.bool_]]:
         if isinstance(column, Coded):
             if column.missing:
                 gaps[role] = column.is_missing
-        elif np.isnan(column.min(initial=np.inf)):
+        elif np.isnan(_total(column)) and np.isnan(column).any():
             absent = np.isnan(column)
             gaps[role] = absent.any(axis=1) if absent.ndim == 2 else absent
     return gaps
 
 
-def _faults(
-    columns: dict[str, Any], gaps: dict[str, NDArray[np.bool_]], lost: Any, places: RowPlaces, rows: int
-) -> ValueFaults:
-    no_score, first = 0, -1
-    values = columns.get("score")
-    if values is not None and not np.isfinite(values.min()) & np.isfinite(values.max()):
-        bad = ~np.isfinite(values).reshape(rows, -1).all(axis=1)
-        no_score, first = int(np.count_nonzero(bad)), places[int(bad.argmax())]
-    return ValueFaults(
-        rows=rows,
-        lost=0 if lost is None else int(np.count_nonzero(lost)),
-        missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
-        first_lost=-1 if lost is None else places[int(lost.argmax())],
-        no_score=no_score,
-        first_no_score=first,
-    )
+def _total(values: NDArray[Any]) -> float:
+    """A sum that is finite, as a rule, where all numbers are, and never where one is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.add.reduce(values, axis=None))
+
+
+def _without_score(values: NDArray[Any], places: RowPlaces) -> ValueFaults:
+    """In how many rows a score is missing or not finite."""
+    if np.isfinite(_total(values)):
+        return ValueFaults()
+    bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    number = int(np.count_nonzero(bad))
+    return ValueFaults(no_score=number, first_no_score=places[int(bad.argmax())] if number else -1)
 
 
 def _taken(column: Any, keep: NDArray[np.bool_]) -> Any:
