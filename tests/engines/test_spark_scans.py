@@ -125,4 +125,5 @@ def test_the_rows_are_read_a_few_times_however_many_scores_there_are(
     assert 0.2 * size * scans.number < scans.read_bytes < 1.5 * size * scans.number
     rows = heldout.evaluate(table, **options).predictions
     assert found.counted is not None
+    assert rows is not None
     assert not found.counted.differing(counted(rows), relative=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,12 @@ def test_few_rows_are_counted_as_many_are(folded, monkeypatch):
     )
     few = task.count([rows[:500], rows[500:500], rows[500:]])
     monkeypatch.setattr(worker_counts, "FEW_ROWS", 450)
-    mixed = merge_packed([task.count([rows[:500], rows[500:]]).packed()])
+    part = task.count([rows[:500], rows[500:]])
+    assert few is not None
+    assert few.whole.probabilities is not None
+    assert part is not None
+    mixed = merge_packed([part.packed()])
+    assert mixed is not None
     assert few.whole.bins == mixed.whole.bins
     assert few.folds.keys() == mixed.folds.keys()
     assert len(few.folds) == 3 * folded
@@ -73,6 +79,9 @@ def test_thousands_of_small_files_are_few_parts_of_a_dask_table(tmp_path):
     opened = open_table(folder, "dask")
     assert opened.frame.npartitions == 1
     opened.close()
-    options = {"truth": "truth", "score": "score", "positive": "yes"}
-    found = heldout.evaluate(folder, engine="dask", **options)
-    assert not found.counted.differing(counted(heldout.evaluate(table, **options).predictions), relative=1e-12)
+    options: dict[str, Any] = {"truth": "truth", "score": "score", "positive": "yes"}
+    found = heldout.evaluate(folder, engine="dask", **options).counted
+    held = heldout.evaluate(table, **options).predictions
+    assert found is not None
+    assert held is not None
+    assert not found.differing(counted(held), relative=1e-12)

@@ -285,14 +285,15 @@ def decoded(known: nw.Series[Any], places: Codes, values: nw.Series[Any]) -> Cod
 # Only filter, cast, arithmetic, group-by, sum, count, minimum, maximum and join are asked of the engine, which all of
 # them do alike; small tables are collected and put together here. The passes over the data are:
 #
-# 1. where scores are guessed from the names of columns, one over the classes and one for scores that are missing; 2.
-# one over the columns of the roles: combinations of classes, folds and groups, missing and bad values (twice where
-# the predicted class is the one with the highest of several scores); 3. one or two for each column of scores, and as
-# many for each fold where the rows are many; one for the losses unless every distinct score is known; and a few for
-# each of the `passes` after the first, in which rows are joined with the small table of the bins that leave the areas
-# uncertain; 4. one for each slice column, three where it has very many values, and one for each pair of columns; 5.
-# one that looks for an id that stands twice; 6. one for each of a few unused columns whose names suggest that rows
-# belong together.
+# 1. where scores are guessed from the names of columns, one over the classes and these columns; 2. one over the columns
+# of the roles: combinations of classes, folds and groups, missing and bad values (twice where the predicted class is
+# the one with the highest of several scores); 3. one in which the workers of a cluster that have heldout count all
+# scores, losses, groups and folds. Elsewhere one or two for each column of scores, on clusters for many columns
+# together, and as many for each fold where the rows are many; one for the losses unless every distinct score is known;
+# in both cases a few for each of the `passes` after the first, in which rows are joined with the small table of the
+# bins that leave the areas uncertain; 4. one for each slice column, three where it has very many values, and one for
+# each pair of columns; 5. one that looks for an id that stands twice; 6. one for each of a few unused columns whose
+# names suggest that rows belong together.
 
 
 # Each takes a pass over the rows of its own, so of more columns only these many are looked at.

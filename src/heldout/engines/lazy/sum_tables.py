@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
+from heldout.engines.lazy.dask_workers import watch_dask
 from heldout.engines.probability_sums import Binner
 from heldout.engines.spark import is_spark
 from heldout.errors import OptionError
@@ -42,7 +43,8 @@ def collect_polars(frame: Any) -> Any:
     """
     if frame.implementation.is_polars():
         return frame.to_native().collect(engine="streaming")
-    return frame.collect(backend="polars").to_native()
+    with watch_dask(is_dask=frame.implementation.is_dask()):
+        return frame.collect(backend="polars").to_native()
 
 
 def collect_native(frame: Any) -> Any:
