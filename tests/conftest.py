@@ -25,6 +25,9 @@ settings.load_profile("ci")
 # Spark's virtual machines live for seconds here, too short for the thorough compiler to pay; also those of commands.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# Threads of scikit-learn sleep while they wait: on two busy cores, trees of small data burn ten times what they need.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts something in the background makes it deaf to interrupts, and so the commands that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
