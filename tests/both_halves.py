@@ -16,24 +16,27 @@ LINT = ["make", "lint"]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=10"]
 # Each run would otherwise prepare the assertions of all modules anew: three seconds that bytecode saves.
 SETTINGS = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-# Folders that take long, the longest first: each is a run of its own. What is short comes last and fills up the end.
-LONG = (
-    "promises", "surface", "engines", "laws", "api", "findings", "golden", "web", "resampling", "curves", "evidence",
-)  # fmt: skip
-# So many of the other folders make up one run: each run starts Python, and imports everything, once more.
-TOGETHER = 4
+# Folders that take long, the longest first: each is a run of its own.
+LONG = ("promises", "engines", "surface", "api", "laws", "web", "findings", "resampling")
+# The others make up runs of so many folders: each run starts Python, and imports everything, once more.
+TOGETHER = 5
+# What is short comes last, one by one, so that both processes end at about the same time.
+SHORT = ("golden", "lab", "studies")
 
 
 def list_runs() -> list[list[str]]:
     """What each run of pytest is given, in the order in which they begin; together all that it would find by itself."""
     tests = ROOT / "tests"
     folders = sorted(path.name for path in tests.iterdir() if path.is_dir() and not path.name.startswith(("_", ".")))
-    single = sorted(path.name for path in tests.glob("test_*.py"))
-    long = [name for name in LONG if name in folders]
-    short = [name for name in folders if name not in long]
-    groups = [[name] for name in long] + [short[at : at + TOGETHER] for at in range(0, len(short), TOGETHER)]
-    last = ["src", "README.md", "docs", *(f"tests/{name}" for name in single)]
-    return [*([f"tests/{name}" for name in group] for group in groups), last]
+    long, short = ([name for name in names if name in folders] for names in (LONG, SHORT))
+    others = [name for name in folders if name not in LONG + SHORT]
+    groups = [[name] for name in long] + [others[at : at + TOGETHER] for at in range(0, len(others), TOGETHER)]
+    examples = ["src", "README.md", "docs", *sorted(f"tests/{path.name}" for path in tests.glob("test_*.py"))]
+    return [
+        *([f"tests/{name}" for name in group] for group in groups),
+        examples,
+        *([f"tests/{name}"] for name in short),
+    ]
 
 
 def run(command: list[str]) -> tuple[int, str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -24,6 +25,9 @@ settings.load_profile("ci")
 # Spark's virtual machines live for seconds here, too short for the thorough compiler to pay; also those of commands.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# Threads of scikit-learn sleep while they wait: on two busy cores, trees of small data burn ten times what they need.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts something in the background makes it deaf to interrupts, and so the commands that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,6 +43,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let pass what engines warn of in their own code, which nobody here could mend."""
     # Dask reads Parquet with an argument of pandas that is going to be removed.
     config.addinivalue_line("filterwarnings", "ignore:The inplace keyword in DataFrame:DeprecationWarning")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end: the collection of garbage need not go through all of it each time."""
+    gc.freeze()
 
 
 @pytest.fixture
