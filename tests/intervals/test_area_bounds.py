@@ -14,11 +14,13 @@ from heldout.engines.score_evidence import CountedScores
 from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.area_bounds import area_bounds, bounds_note
+from heldout.intervals.score_estimator import FEW, MANY
 from heldout.predictions.case_values import raw_scores
 from heldout.predictions.table import assemble
 from heldout.report.evaluation_page import evaluation_facts
 from heldout.report.slider import threshold_explorer
 from heldout.results.evaluation import Evaluation
+from heldout.threads import use_threads
 
 N = 3000
 DRAW = np.random.default_rng(11)
@@ -220,3 +222,19 @@ def test_curves_at_fixed_thresholds_have_points_only_where_counts_are_known(colu
             assert (tp, fp) == (int((called & (TRUTH == 1)).sum()), int((called & (TRUTH == 0)).sum()))
         assert any("moved to its nearest edge" in note for note in curve.to_dict()["notes"])
         assert "counted together" in curve.to_dict()["between"]
+
+
+@pytest.mark.parametrize("binned", [False, True])
+def test_any_number_of_threads_gives_the_same_report_of_many_scores(*, binned: bool) -> None:
+    draw = np.random.default_rng(5)
+    truth = draw.integers(0, 2, MANY + 99)
+    score = (1 / (1 + np.exp(-(truth - 0.5 + draw.logistic(size=len(truth)))))).round(6)
+    assert len(np.unique(score)) > FEW
+    seen = []
+    for threads in (1, 3):
+        with use_threads(threads):
+            made = in_bins(1 << 18, truth=truth, score=score) if binned else None
+            judged = evaluate(truth, score=score, threshold=0.3) if made is None else evaluate(made)
+            seen.append(repr(judged.rows()))
+    assert seen[0] == seen[1]
+    assert ("delong-score, bins" in seen[0]) == binned

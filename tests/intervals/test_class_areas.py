@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import t as student
+from sklearn.metrics import roc_auc_score
 
+from heldout.api.count import count
+from heldout.api.evaluate import evaluate
+from heldout.evidence.counted import MOST_PAIRWISE
 from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.multiclass_areas import AT_MOST, AVERAGES, areas_of_bins, multiclass_areas
 
@@ -81,3 +86,24 @@ def test_the_bound_is_the_sum_of_what_single_columns_give() -> None:
         singles.append(found.standard_error)
     # A column without scores has an area of one half for certain, so each macro average has one column's error.
     assert macro.standard_error == pytest.approx(sum(singles), rel=1e-9)
+
+
+def test_many_classes_against_the_rest_have_the_area_of_sklearn_and_delongs_error() -> None:
+    draw = np.random.default_rng(21)
+    k = MOST_PAIRWISE + 5
+    truth = np.concatenate([np.arange(k), np.arange(k), draw.integers(0, k, 600)])
+    score = draw.random((len(truth), k)).round(2) + 0.01
+    score[np.arange(len(truth)), truth] += 0.4
+    score /= score.sum(axis=1, keepdims=True)
+    found = evaluate(count(truth, score=score))["macro roc_auc"]
+    assert found.value == pytest.approx(roc_auc_score(truth, score, multi_class="ovr"), abs=1e-12)
+    # The standard error is at most the mean of those of the classes, each by the placements of both sides.
+    errors = []
+    for label in range(k):
+        own, rest = score[truth == label, label], score[truth != label, label]
+        above = (own[:, None] > rest).astype(float) + 0.5 * (own[:, None] == rest)
+        sides = above.mean(axis=1).var(ddof=1) / len(own), above.mean(axis=0).var(ddof=1) / len(rest)
+        errors.append(np.sqrt(sum(sides)))
+    half = student.ppf(0.975, np.bincount(truth).min() - 1) * np.mean(errors) / (found.value * (1 - found.value))
+    low, high = (1 / (1 + np.exp(-(np.log(found.value / (1 - found.value)) + sign * half))) for sign in (-1, 1))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)

@@ -259,5 +259,5 @@ def test_both_searches_find_the_root_that_scipy_finds(root: float, steep: float,
     expected = brentq(function, 0.0, 1.0, xtol=1e-15, rtol=1e-14)
     assert single_root(function, 0.0, 1.0) == pytest.approx(expected, rel=1e-12)
     assert single_root(lambda x: -function(x), 0.0, 1.0) == pytest.approx(expected, rel=1e-12)
-    many = bracketed_root(lambda x: np.asarray(function(x)), np.zeros(2), np.ones(2))
+    many = bracketed_root(function, np.zeros(2), np.ones(2))
     assert many == pytest.approx(expected, rel=1e-12)
