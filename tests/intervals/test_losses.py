@@ -185,7 +185,10 @@ def test_no_right_answer_seen_is_not_certainty(n, classes):
     assert calibration_limits(seen)[0] <= wilson_of_scipy + 1e-9
     shares = np.bincount(truth) / n
     reference = most / 2 * float(shares @ (1 - shares))
-    assert skill_limits(seen, "brier") == pytest.approx((1 - most / reference, 1 - wilson_of_scipy * most / reference))
+    low, high = skill_limits(seen, "brier")
+    # The class shares may vary as well, which even ones do not show.
+    assert low <= 1 - most / reference + 1e-9
+    assert high >= 1 - wilson_of_scipy * most / reference - 1e-9
 
 
 def test_no_right_answer_seen_with_weights_and_groups_is_less_certain():

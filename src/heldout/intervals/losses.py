@@ -261,9 +261,15 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
         critical, units = float(t_value(level, grouped.df)), grouped.effective
     seen = spread / max(size - 1, 1.0)
     if min(variance, seen) <= FLAT:
-        # Losses that are all alike, or those of the class shares themselves: the delta method sees no spread there.
+        # Losses that are all alike, or those of the class shares themselves: the delta method sees no spread there but
+        # that of the shares.
         least, most = loss_limits(probabilities, loss, level)
-        return 1 - most / reference, min(1 - least / reference, 1.0)
+        apart = critical * math.sqrt(variance)
+        low, high = (
+            min(-most / reference, -mean / reference - apart),
+            max(-least / reference, -mean / reference + apart),
+        )
+        return 1 + low, min(1 + high, 1.0)
     variance *= PromisedLosses.of(probabilities, loss).widen(seen, 0.0, size, units)[0] / seen
     value, half_width = 1 - mean / reference, critical * math.sqrt(variance)
     return value - half_width, min(value + half_width, 1.0)

@@ -13,9 +13,11 @@ from heldout.errors import OptionError
 from heldout.intervals import proportion
 from heldout.intervals.cluster_errors import (
     cluster_spread,
+    effective_scale,
     equal_groups_size,
     equal_groups_variance,
     groups_behind,
+    rounding_variance,
 )
 from heldout.intervals.draws import MOST_CELLS, Draws, bca_shares, order_limits, share_limits
 from heldout.intervals.macro import (
@@ -365,7 +367,7 @@ def _grouped(subject: Subject) -> bool:
     applies=_grouped,
     groups=True,
 )
-def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:
     """Jackknife standard error over groups on the logit scale, t with as many degrees of freedom as groups leave."""
     clusters = subject.confusion.clusters
     groups = 0 if clusters is None else clusters.number
@@ -381,6 +383,12 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:  # no
     if (variance == 0).any():
         variance, size = _equal_groups(subject, variance, np.minimum(behind, df + 1))
     low, high = _transformed(subject, variance / subject.scale, critical, level, size, bounds=_entries(subject))
+    still = (variance <= rounding_variance(subject)) & (np.asarray(subject.value) > 0)
+    if subject.bound.measure.kind == "ratio" and still.any():
+        # A ratio that no case moves, as of a constant answer, has the score interval of as many cases as groups.
+        few = np.minimum(size / subject.confusion.n, effective_scale(subject))
+        ends = score(subject.scaled(few), level, draws)
+        low, high = (np.where(still, end, limit) for end, limit in zip(ends, (low, high), strict=True))
     # One group with such cases says nothing of how groups differ.
     floor, ceiling = subject.bound.measure.range
     return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)
