@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import closest, listing, method_key
+from heldout.arguments import check_replicates, closest, listing, method_key
 from heldout.errors import OptionError
 from heldout.intervals import proportion
 from heldout.intervals.cluster_errors import (
@@ -454,13 +454,13 @@ def _bootstrap_applies(subject: Subject) -> bool:
 @method("bootstrap", reference="Efron & Tibshirani (1993), ch. 13", applies=_bootstrap_applies)
 def bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
     """Percentiles of resampled tables of counts; too narrow near a bound and with few cases."""
-    return _within(subject, *order_limits(_resampled(subject, draws), level))
+    return _within(subject, *order_limits(_resampled(subject, level, draws), level))
 
 
 @method("bca", reference="Efron (1987)", applies=_bootstrap_applies)
 def bca(subject: Subject, level: float, draws: Draws) -> Limits:
     """The bootstrap, corrected for bias and for a standard error that moves with the value."""
-    values = _resampled(subject, draws)
+    values = _resampled(subject, level, draws)
     from scipy.special import ndtri
 
     value = np.asarray(subject.value)[..., None]
@@ -484,10 +484,12 @@ def bca(subject: Subject, level: float, draws: Draws) -> Limits:
 @method("cluster-bootstrap", reference="Field & Welsh (2007)", applies=_grouped, groups=True)
 def cluster_bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
     """Percentiles over groups drawn with replacement; too narrow with rare errors or few groups."""
+    check_replicates(draws.replicates, level)
     return _within(subject, *order_limits(draws.bootstrap_groups(subject), level))
 
 
-def _resampled(subject: Subject, draws: Draws) -> Any:
+def _resampled(subject: Subject, level: float, draws: Draws) -> Any:
+    check_replicates(draws.replicates, level)
     if subject.axis == "class":
         return subject.of_classes(draws.bootstrap_classes)
     return draws.bootstrap_values(subject)
