@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import numbers
 from collections.abc import Iterable
 from typing import Any, Literal, TypeVar
@@ -152,6 +153,19 @@ def check_whole(name: str, value: Any, least: int) -> int:
             hint=f"give {least} or more, such as {name}={max(least, USUAL.get(name, least))}.",
         )
     return int(value)
+
+
+def check_replicates(replicates: int, level: float) -> None:
+    """Refuse so few replicates that none is expected beyond a limit; those that are drawn unless said always pass.
+
+    >>> check_replicates(39, 0.95)
+    """
+    least = math.ceil(2 / (1 - level) - 1 - 1e-6)
+    if replicates < min(least, USUAL["replicates"]):
+        raise OptionError(
+            f"{counted(replicates, 'replicate')} cannot show the tails of a {100 * level:g} % interval; {least:,} can.",
+            hint=f"leave replicates out for {USUAL['replicates']:,}.",
+        )
 
 
 def counted(number: int, thing: str, several: str = "") -> str:

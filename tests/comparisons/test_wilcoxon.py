@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import heldout
 from heldout.comparisons.wilcoxon import (
     DATA_SET_TESTS,
     bayes_signed_rank,
@@ -45,15 +47,15 @@ A, B = table()["C4.5+m"], table()["C4.5"]
 def test_demsar_splits_zeros():
     found = signed_ranks(A, B, zeros="split")
     assert (found.plus, found.minus, found.smaller) == (DEMSAR["Rplus"], DEMSAR["Rminus"], DEMSAR["T"])
-    tested = wilcoxon(A, B, zeros="split")
+    tested = wilcoxon(A, B, zeros="split", form="normal")
     assert tested.statistic == DEMSAR["T"]
     assert tested.p == pytest.approx(2 * stats.norm.cdf(DEMSAR["z_demsar"]), rel=1e-10)
 
 
 def test_r_drops_zeros():
     assert signed_ranks(A, B).plus == DEMSAR["R_V"]
-    assert wilcoxon(A, B).p == pytest.approx(DEMSAR["R_p_correct"], rel=1e-10)
-    assert wilcoxon(A, B, continuity=False).p == pytest.approx(DEMSAR["R_p_nocorrect"], rel=1e-10)
+    assert wilcoxon(A, B, form="normal").p == pytest.approx(DEMSAR["R_p_correct"], rel=1e-10)
+    assert wilcoxon(A, B, form="normal", continuity=False).p == pytest.approx(DEMSAR["R_p_nocorrect"], rel=1e-10)
     assert "2 data sets show no difference and are left out" in wilcoxon(A, B).note
 
 
@@ -87,14 +89,32 @@ def test_scipy_gives_the_same_with_ties(differences):
     assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
 
 
-@given(st.lists(GRID, min_size=2, max_size=9).filter(any))
-def test_exact_counts_every_sign(differences):
+@given(st.lists(GRID, min_size=2, max_size=9).filter(any), st.sampled_from(["exact", "auto"]))
+def test_exact_counts_every_sign(differences, form):
     d = np.array([x for x in differences if x])
-    found = wilcoxon(np.append(d, [0.0]), np.zeros(len(d) + 1), form="exact").p
+    found = wilcoxon(np.append(d, [0.0]), np.zeros(len(d) + 1), form=form).p
     ranks = stats.rankdata(np.abs(d))
     sums = np.array([np.dot(signs, ranks) for signs in itertools.product([0, 1], repeat=len(d))])
     seen = ranks[d > 0].sum()
     assert found == pytest.approx(min(1, 2 * min((sums <= seen).mean(), (sums >= seen).mean())))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 12])
+def test_ties_do_not_make_p_smaller_than_signs_can(n):
+    # All differences are alike, so every rank is shared: scipy tosses every sign.
+    ones, zeros = np.ones(n), np.zeros(n)
+    theirs = stats.wilcoxon(ones, method=stats.PermutationMethod(n_resamples=2**13))
+    assert wilcoxon(ones, zeros).p == pytest.approx(theirs.pvalue, rel=1e-12)
+    assert wilcoxon(ones, zeros).p == pytest.approx(2.0 ** (1 - n), rel=1e-12)
+    assert wilcoxon(np.append(ones, 0.0), np.zeros(n + 1)).p == pytest.approx(2.0 ** (1 - n), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_the_verdict_agrees_with_what_the_review_says_is_possible(n):
+    results = {"data": [f"d{i}" for i in range(n)], "A": [81.0 - 3 * i for i in range(n)]}
+    compared = heldout.compare(pd.DataFrame(results | {"B": [value - 1 for value in results["A"]]}))
+    possible = "so nothing can be shown at level 0.95" not in str(compared)
+    assert (possible, "better" in compared.verdict) == (n == 6, n == 6)
 
 
 @given(st.lists(GRID, min_size=6, max_size=30, unique_by=abs).filter(all), st.sampled_from([0.8, 0.9, 0.95, 0.96]))

@@ -379,3 +379,17 @@ def test_ids_beside_folds_are_not_kept_and_that_is_said():
     assert any("ids are not kept" in note for note in seen.counted.notes)
     with pytest.raises(ValuesError, match="stands in 2 rows"):
         Evidence().update({"y": [0, 1], "pred": [0, 1], "id": [1, 1], "part": [1, 2]}, fold="part")
+
+
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("order", [(1, 0), (0, 1)])
+def test_two_positive_classes_are_refused_with_scores_and_without(scored, order):
+    truth, predicted, score = [0, 1, 1, 0, 1], [0, 1, 0, 0, 1], [0.1, 0.9, 0.4, 0.2, 0.8]
+    rows: dict[str, Any] = {"score": score} if scored else {"predicted": predicted}
+    first, second = (heldout.count(truth, positive=label, **rows) for label in order)
+    with pytest.raises(
+        HeldoutError, match=f"The positive class is {order[0]} on one side and {order[1]} on the other."
+    ):
+        first + second
+    # A part that shows one class, or others, does not say which is positive.
+    assert (heldout.count(truth, predicted, positive=0) + heldout.count([0, 0], [0, 0])).counted.positive == 0

@@ -164,6 +164,31 @@ def test_equal_groups_are_worth_no_more_cases_than_there_are_groups(groups, weig
     assert grouped["accuracy"].width >= 2 * half * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_constant_answer_is_no_surer_with_groups(classes, weighted):
+    rng = np.random.default_rng(3)
+    truth, group, weight = rng.integers(0, classes, 200), rng.integers(0, 66, 200), rng.uniform(0.5, 2, 200)
+    options: dict[str, Any] = {"weight": weight if weighted else None, "labels": list(range(classes)), "positive": 1}
+    grouped, single = (evaluate(truth, np.zeros(200, dtype=int), **options, **more) for more in ({"group": group}, {}))
+    # No case that was met moves any of these.
+    still = ("kappa", "linear_kappa", "quadratic_kappa", "positive_likelihood_ratio", "negative_likelihood_ratio")
+    for mine, other in zip(grouped.estimates, single.estimates, strict=True):
+        if mine.measure in still and not math.isnan(mine.value):
+            assert mine.width >= other.width > 0, mine
+        assert math.isnan(mine.value) or mine.width > 1e-3, mine
+    assert grouped["negative_likelihood_ratio"].low < 0.9
+
+
+def test_the_skill_of_a_constant_forecast_knows_that_the_class_shares_vary():
+    # The Brier score of .3 everywhere depends on the share of the positives alone, as the score of that share does.
+    truth = np.arange(100) < 40
+    found = evaluate(truth.astype(int), score=np.full(100, 0.5), positive=1, measures=["brier_skill"])["brier_skill"]
+    skills = [1 - 0.25 / (share * (1 - share)) for share in (0.4, 0.4 - 0.096)]
+    assert found.value == pytest.approx(skills[0])
+    assert found.low == pytest.approx(skills[1], abs=0.1)
+
+
 def test_equal_groups_do_not_pass_a_gate_by_their_equality():
     right = np.tile(np.arange(7) < 5, 3)
     truth, group = np.tile([0, 1, 0, 1, 0, 1, 0], 3), np.repeat(np.arange(3), 7)

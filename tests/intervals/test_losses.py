@@ -9,10 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
-from scipy.stats import norm, skew, t
+from scipy.stats import binomtest, norm, skew, t
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.evidence.probabilities import Moments
+from heldout.intervals.calibration import calibration_limits
 from heldout.intervals.losses import hall, loss_limits, mean_limits, part_limits, skill_limits, top_k_limits
 from heldout.intervals.proportion import wilson
 from heldout.measures import probability
@@ -165,6 +166,42 @@ def test_no_error_seen_is_not_certainty(groups):
     assert skill_limits(seen, "brier") == pytest.approx((1 - high / 0.25, 1.0))
     assert part_limits(seen, "refinement") == pytest.approx((0.0, high))
     assert part_limits(seen, "resolution")[0] < 0.2
+
+
+@pytest.mark.parametrize("n", [2, 3, 20, 200])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_right_answer_seen_is_not_certainty(n, classes):
+    # Certain forecasts that are all wrong: the Brier score is the error rate, twice it for several classes.
+    wilson_of_scipy = binomtest(n, n).proportion_ci(method="wilson").low
+    truth = np.arange(n) % classes
+    seen = (
+        tally(1.0 - truth, truth == 1) if classes == 2 else tally_classes(np.eye(classes)[(truth + 1) % classes], truth)
+    )
+    most = 1.0 if classes == 2 else 2.0
+    assert loss_limits(seen, "brier") == pytest.approx((wilson_of_scipy * most, most))
+    assert loss_limits(seen, "spherical_score") == pytest.approx((0, 1 - wilson_of_scipy))
+    largest = -math.log(np.finfo(float).eps)
+    assert loss_limits(seen, "log_loss")[0] == pytest.approx(wilson_of_scipy * largest)
+    assert calibration_limits(seen)[0] <= wilson_of_scipy + 1e-9
+    shares = np.bincount(truth) / n
+    reference = most / 2 * float(shares @ (1 - shares))
+    low, high = skill_limits(seen, "brier")
+    # The class shares may vary as well, which even ones do not show.
+    assert low <= 1 - most / reference + 1e-9
+    assert high >= 1 - wilson_of_scipy * most / reference - 1e-9
+
+
+def test_no_right_answer_seen_with_weights_and_groups_is_less_certain():
+    truth = np.tile([0, 1], 10)
+    plain, weighted, grouped = (
+        tally(1.0 - truth, truth == 1, **more)
+        for more in ({}, {"weight": np.arange(1.0, 21.0)}, {"group": (np.arange(20) // 2, np.arange(10))})
+    )
+    for loss in ("brier", "log_loss"):
+        lows = [loss_limits(seen, loss)[0] for seen in (plain, weighted, grouped)]
+        assert lows[0] > lows[1] > 0
+        assert lows[0] > lows[2] > 0
+    assert np.ptp(part_limits(weighted, "resolution")) > 0.1
 
 
 def test_the_class_share_as_forecast_has_a_skill_that_is_not_certain():

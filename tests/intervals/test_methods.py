@@ -340,6 +340,17 @@ def test_billions_of_cases_and_very_small_shares() -> None:
     assert find("accuracy").of_evidence(seen) == pytest.approx(1 - 8 / (10**9 + 48), abs=1e-15)
 
 
+@pytest.mark.parametrize(("level", "least"), [(0.8, 9), (0.95, 39), (0.99, 199)])
+@pytest.mark.parametrize("method", ["bootstrap", "bca"])
+def test_replicates_too_few_for_the_tails_are_refused(method: str, level: float, least: int) -> None:
+    # One replicate of (B + 1)(1 − level)/2 lies beyond each limit from B = 2/(1 − level) − 1 on.
+    judged = evaluate([0, 1, 1, 0, 1] * 10, [0, 1, 0, 0, 1] * 10, score=[0.1, 0.9, 0.4, 0.5, 0.8] * 10)
+    for name in ("accuracy", "roc_auc"):
+        with pytest.raises(OptionError, match=f"cannot show the tails of a {100 * level:g} % interval; {least} can"):
+            judged.interval(name, method=method, level=level, replicates=least - 1)
+        assert judged.interval(name, method=method, level=level, replicates=least).width > 0
+
+
 def test_limits_of_many_draws_are_the_order_statistics_whatever_their_order():
     random = np.random.default_rng(3)
     drawn = random.beta(40, 4, (6, 9999))

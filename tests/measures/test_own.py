@@ -289,7 +289,7 @@ def test_functions_of_scikit_learn_are_told_the_positive_class(positive):
         for at, (name, function) in enumerate(functions.items())
     }
     judged = heldout.evaluate(
-        TRUTH, score=score, positive=positive, threshold=0.5, measures=[*theirs, *theirs.values()], replicates=20
+        TRUTH, score=score, positive=positive, threshold=0.5, measures=[*theirs, *theirs.values()], replicates=40
     )
     for ours, measure in theirs.items():
         assert judged[measure].value == pytest.approx(judged[ours].value), ours

@@ -112,6 +112,23 @@ def test_why_there_is_no_slope(p, truth, reason):
     assert math.isnan(value(measures.calibration_slope, seen))
 
 
+@pytest.mark.parametrize(
+    ("p", "truth", "reason"),
+    [
+        ([0, 1, 1, 0], [0, 1, 1, 0], recalibration.ALL_CERTAIN),
+        ([0, 1, 1, 0], [1, 0, 0, 1], recalibration.ALL_CERTAIN),
+        ([0, 1, 0.5, 0], [0, 1, 1, 0], recalibration.ONE_SIDED),
+        ([0, 1, 0.5, 0], [0, 1, 0, 0], recalibration.ONE_SIDED),
+        ([0, 1, 0.5, 0.5], [0, 1, 0, 1], ""),
+    ],
+)
+def test_why_there_is_no_intercept_with_the_slope_fixed(p, truth, reason):
+    # The likelihood of the intercept a is Σ log P(y | a + logit p): it rises without end, or a changes nothing.
+    seen = rank(np.array(p, dtype=float), np.array(truth, dtype=bool))
+    assert recalibrate(seen, fixed_slope=True).reason == reason
+    assert math.isnan(value(measures.calibration_in_the_large, seen)) == bool(reason)
+
+
 def test_slope_and_intercepts_find_what_was_put_in():
     # 10,000 imagined cases at each of nine probabilities, true at the rate expit(0.3 + 0.7 logit p).
     x = np.linspace(2, -2, 9)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, check_whole, listing, require
+from heldout.arguments import check_level, check_replicates, check_whole, listing, require
 from heldout.arrays import Floats
 from heldout.comparisons.joint_tables import (
     PairedQuantity,
@@ -275,6 +275,7 @@ def _dirichlet(task: _Task) -> PairTest:
 
 
 def _bootstrap(task: _Task) -> PairTest:
+    check_replicates(task.replicates, task.level)
     return _from_draws(task, bootstrap_differences(task.seen, task.replicates, task.seed), BOOTSTRAP.name)
 
 

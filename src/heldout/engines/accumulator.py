@@ -514,11 +514,7 @@ class Evidence:
                 f"This would count the same {self._grown.n:,} rows twice: both sides are the same evidence.",
                 hint="add evidence of other cases; to multiply cases, give them weights.",
             )
-        if self._positive is not None and other._positive is not None and self._positive != other._positive:
-            raise MatrixError(
-                f"The positive class is {self._positive!r} on one side and {other._positive!r} on the other.",
-                hint="name the same with positive= (--positive) wherever cases are counted.",
-            )
+        _check_positive(self, other)
         merged = copy.copy(self)
         merged._grown = self._grown.merged(other._grown)
         merged._labels = None if self._labels is None or other._labels is None else _both(self._labels, other._labels)
@@ -543,6 +539,23 @@ class Evidence:
     def __repr__(self) -> str:
         waiting = sum(batch.size() for batch in self._unsettled)
         return f"<heldout.Evidence of {self._grown.n + waiting:,} rows>"
+
+
+def _check_positive(first: Evidence, second: Evidence) -> None:
+    """Refuse two positive classes: named ones, or a named one and another that is the usual one of the same classes."""
+    sides = first._positive, second._positive  # noqa: SLF001 - of the same class
+    if sides == (None, None):
+        return
+    named = sides[1] if sides[0] is None else sides[0]
+    found = [
+        usual_positive(each._known) if side is None and named in each._known else side  # noqa: SLF001
+        for side, each in zip(sides, (first, second), strict=True)
+    ]
+    if None not in found and found[0] != found[1]:
+        raise MatrixError(
+            f"The positive class is {found[0]!r} on one side and {found[1]!r} on the other.",
+            hint="name the same with positive= (--positive) wherever cases are counted.",
+        )
 
 
 def _checked_labels(labels: Sequence[Label], positive: Label | None) -> tuple[Label, ...]:

@@ -27,6 +27,7 @@ from heldout.intervals.group_leverage import (
     group_spread,
     leverage_factors,
 )
+from heldout.intervals.losses import promised_errors
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.calibration_curve import CalibrationCurve, smooth_calibration, weighted_quantile
@@ -101,7 +102,26 @@ def calibration_limits(probabilities: Probabilities, error: str = "expected", le
         # What groups have in common moves all bins at once, which need not be along the ray.
         slope = SLOPES[error](gaps, shares)
         high = max(high, seen + z_value(level) * float(np.linalg.norm(root.T @ slope)))
-    return low, min(high, 1.0)
+    chance, weight = promised_errors(probabilities)
+    power = 2 if error == "squared" else 1
+    least = _least_where_all_wrong(seen ** (1 / power), 1 - chance, weight, _units(probabilities), level)
+    return min(low, least**power), min(high, 1.0)
+
+
+def _least_where_all_wrong(seen: float, confidence: Floats, weight: Floats, units: float, level: float) -> float:
+    """The lower limit of a mean gap where every most probable class was wrong, which may be chance; 1 elsewhere.
+
+    The gap is then the confidence itself, and each right answer lowers it by one case: Wilson's share of right ones.
+    """
+    if seen < float(confidence @ weight / weight.sum()) - 0.5 / units:
+        return 1.0
+    return max(seen - float(wilson_at(0.0, units, z_value(level))[1]), 0.0)
+
+
+def _units(probabilities: Probabilities | RankedBins) -> float:
+    """How many independent units there are: Kish's number of cases, or groups where these are fewer."""
+    groups = probabilities.groups
+    return probabilities.n_kish if groups is None else min(probabilities.n_kish, groups.number)
 
 
 def _invert(gaps: Floats, shares: Floats, root: Floats, standard: Floats, statistic: Statistic, level: float) -> Limits:
@@ -193,13 +213,15 @@ def smooth_limits(ranking: Ranking, quantile: float | None = None, level: float 
         return 0.0, 1.0
     shares = curve.shares[:, None]
     root = shares * curve_root(curve, level)
-    if not root.any():
-        return 0.0, float(wilson_at(0.0, curve.bins.n_kish, z_value(level))[1])
     statistic = _expected if quantile is None else _quantile_statistic(quantile)
-    standard = _draws(root.shape[1])[:, : SMOOTH_DRAWS if quantile is None else QUANTILE_DRAWS]
     gaps = shares * curve.gap[:, None]
-    low, high = _invert(gaps, shares, root, standard, statistic, level)
     seen = float(statistic(gaps.copy(), shares)[0])
+    confidence = np.maximum(curve.predicted, 1 - curve.predicted)
+    least = _least_where_all_wrong(seen, confidence, curve.shares, _units(curve.bins), level)
+    if not root.any():
+        return (least, 1.0) if seen > NO_GAP else (0.0, float(wilson_at(0.0, curve.bins.n_kish, z_value(level))[1]))
+    standard = _draws(root.shape[1])[:, : SMOOTH_DRAWS if quantile is None else QUANTILE_DRAWS]
+    low, high = _invert(gaps, shares, root, standard, statistic, level)
     slope = np.sign(gaps)
     if quantile is not None:
         # The quantile is the distance of one cell.
@@ -207,7 +229,7 @@ def smooth_limits(ranking: Ranking, quantile: float | None = None, level: float 
     # The noise has a part in the direction that was seen, so the true one may be another: measured, along the ray alone
     # up to 7 % of the upper limits were too low.
     high = max(high, seen + z_value(level) * float(np.linalg.norm(root.T @ slope)))
-    return low, min(high, 1.0)
+    return min(low, least), min(high, 1.0)
 
 
 def smooth_null_expectation(ranking: Ranking) -> float:
@@ -311,10 +333,7 @@ def _grouped_root(
 
 def _without_noise(probabilities: Probabilities, error: str, level: float) -> Limits:
     """Limits where every probability was 0 or 1 and right: what Wilson allows for errors that were not met."""
-    size = probabilities.n_kish
-    if probabilities.groups is not None:
-        size = min(size, probabilities.groups.number)
-    high = float(wilson_at(0.0, size, z_value(level))[1])
+    high = float(wilson_at(0.0, _units(probabilities), z_value(level))[1])
     return 0.0, high**2 if error == "squared" else high
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import method_key
+from heldout.arguments import check_replicates, method_key
 from heldout.arrays import Codes, Floats
 from heldout.errors import HeldoutError, OptionError
 from heldout.evidence import Label
@@ -170,6 +170,7 @@ class CaseEstimator:
             notes, name = [self.plan.refused], NO_INTERVAL
         elif not math.isnan(value) and values.units > 1:
             if bound.name not in self._drawn:
+                check_replicates(self.replicates, self.level)
                 self._drawn[bound.name] = redraw(values, bound, self.seed, self.replicates, share)
             drawn = self._drawn[bound.name]
             low, high = limits_of_draws(drawn, self.level)

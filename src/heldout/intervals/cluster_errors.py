@@ -15,12 +15,17 @@ from heldout.evidence.probabilities import sums_by
 from heldout.intervals.group_leverage import (
     EQUAL_GROUPS,
     class_shares,
+    effective_number,
     group_freedom,
     group_spread,
     leverage_factors,
 )
 from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
+
+# A variance of independent cases below this part of what the range of the measure allows is rounding: no case that was
+# met moves the measure, as none moves the agreement of a constant answer.
+NO_SPREAD = 1e-24
 
 
 def cluster_spread(subject: Subject) -> tuple[Any, Any]:
@@ -40,8 +45,25 @@ def cluster_spread(subject: Subject) -> tuple[Any, Any]:
     own = sums_by(confusion.truth, np.asarray(squares, dtype=np.float64), confusion.n_classes)
     truth = confusion.truth[clusters.cell]
     shares, pulls = class_shares(clusters.group, truth, clusters.count, spread, own, clusters.number)
+    if by_cell.sum() <= rounding_variance(subject):
+        return np.zeros(()), np.asarray(_freedom_of_sizes(clusters))
     found = group_spread(sums, shares, pulls, independent=float(by_cell.sum()))
     return np.asarray(found.variance), np.asarray(found.df)
+
+
+def rounding_variance(subject: Subject) -> Any:
+    """The variance that rounding alone gives a measure of this range, or of this value where it has no range."""
+    low, high = subject.bound.measure.range
+    size = np.square(high - low if np.isfinite(high - low) else np.nan_to_num(subject.value, posinf=0.0))
+    confusion = subject.confusion
+    squares = confusion.counts if confusion.squares is None else confusion.squares
+    return NO_SPREAD * size * float(squares.sum()) / float(confusion.n) ** 2
+
+
+def _freedom_of_sizes(clusters: Clusters) -> float:
+    """The degrees of freedom that the sizes of the groups leave where no case tells more."""
+    sizes = sums_by(clusters.group, clusters.count.astype(np.float64), clusters.number)
+    return max(effective_number(sizes / sizes.sum()) - 1, 1.0)
 
 
 def equal_groups_size(subject: Subject, groups: Any) -> Any:
@@ -169,7 +191,9 @@ def _class_spread(subject: Subject, clusters: Clusters) -> tuple[Floats, Floats]
         ratio = np.where(independent > 0, effect / independent, 1.0)
     df = group_freedom((power_sum(2, 0), power_sum(1, 2), power_sum(0, 4)), power_sum(0, 2), ratio)
     # Terms cancel where no group moves the class at all; what rounding leaves of them is nothing.
-    squares = np.where(squares <= EQUAL_GROUPS * (independent + others), 0.0, squares)
+    still = independent <= rounding_variance(subject)
+    squares = np.where((squares <= EQUAL_GROUPS * (independent + others)) | still, 0.0, squares)
+    df = np.where(still, _freedom_of_sizes(clusters), df)
     return np.asarray(number / (number - 1) * squares), np.asarray(df)
 
 

@@ -95,14 +95,7 @@ class PromisedLosses:
     @classmethod
     def of(cls, probabilities: Probabilities, loss: str) -> PromisedLosses:
         """From the bins; of several classes, those that are not the most probable one are taken as equally probable."""
-        bins, k = probabilities.reliability, max(probabilities.n_classes, 2)
-        met = bins.weight > 0
-        weight = bins.weight[met]
-        if probabilities.top_label:
-            chance = np.clip(1 - bins.predicted[met] / weight, 0.0, 1.0)
-        else:
-            # The less probable class of two, from p(1 − p).
-            chance = (1 - np.sqrt(np.maximum(1 - 4 * bins.spread[met] / weight, 0.0))) / 2
+        k, (chance, weight) = max(probabilities.n_classes, 2), promised_errors(probabilities)
         top, other = 1 - chance, chance / (k - 1)
         norm = top**2 + (k - 1) * other**2
 
@@ -146,12 +139,29 @@ class PromisedLosses:
         unseen = wrong - seen
         return share * unseen if (unseen > 0) == (wrong > best) else 0.0
 
+    def return_from_wrong(self, mean: float, share: float, cases: float) -> float:
+        """How far the mean moves back if this share of the cases were right, where not half a case was."""
+        right, wrong = (float(loss @ self.weight / self.weight.sum()) for loss in (self.right, self.wrong))
+        return share * (right - wrong) if 2 * cases * (wrong - mean) / (wrong - right or math.inf) < 1 else 0.0
+
+
+def promised_errors(probabilities: Probabilities) -> tuple[Floats, Floats]:
+    """The chance of a class other than the most probable one, for every bin that holds cases, and the bin's weight."""
+    bins = probabilities.reliability
+    met = bins.weight > 0
+    weight = bins.weight[met]
+    if probabilities.top_label:
+        return np.clip(1 - bins.predicted[met] / weight, 0.0, 1.0), weight
+    # The less probable class of two, from p(1 − p).
+    return (1 - np.sqrt(np.maximum(1 - 4 * bins.spread[met] / weight, 0.0))) / 2, weight
+
 
 def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -> Limits:
     """Hall's limits for a mean loss; whole groups are the cases where there are groups.
 
     Few cases of a sharp classifier show no large loss, and their own spread then knows nothing of it. So the spread
-    leans on the one that the probabilities promise, and errors like those that were not seen have Wilson's upper limit.
+    leans on the one that the probabilities promise, and errors like those that were not seen have Wilson's upper limit;
+    so have right answers where every one was wrong.
 
     >>> from heldout.engines.probability_sums import tally
     >>> seen = tally(np.array([0.9, 0.2, 0.4, 0.8]), np.array([True, False, True, True]))
@@ -175,8 +185,10 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
         units, critical = spread.effective, float(t_value(level, spread.df))
     promised = PromisedLosses.of(probabilities, loss)
     low, high = hall(moments.mean, *promised.widen(variance, third, probabilities.n_kish, units), critical)
-    reach = promised.reach(moments, float(wilson_at(0.0, units, z_value(level))[1]))
-    return _within((min(low, moments.mean + reach), max(high, moments.mean + reach)), bounds)
+    unseen = float(wilson_at(0.0, units, z_value(level))[1])
+    for reach in (promised.reach(moments, unseen), promised.return_from_wrong(moments.mean, unseen, units)):
+        low, high = min(low, moments.mean + reach), max(high, moments.mean + reach)
+    return _within((low, high), bounds)
 
 
 def equal_groups_moments(moments: Moments, groups: float) -> tuple[float, float]:
@@ -249,9 +261,15 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
         critical, units = float(t_value(level, grouped.df)), grouped.effective
     seen = spread / max(size - 1, 1.0)
     if min(variance, seen) <= FLAT:
-        # Losses that are all alike, or those of the class shares themselves: the delta method sees no spread there.
+        # Losses that are all alike, or those of the class shares themselves: the delta method sees no spread there but
+        # that of the shares.
         least, most = loss_limits(probabilities, loss, level)
-        return 1 - most / reference, min(1 - least / reference, 1.0)
+        apart = critical * math.sqrt(variance)
+        low, high = (
+            min(-most / reference, -mean / reference - apart),
+            max(-least / reference, -mean / reference + apart),
+        )
+        return 1 + low, min(1 + high, 1.0)
     variance *= PromisedLosses.of(probabilities, loss).widen(seen, 0.0, size, units)[0] / seen
     value, half_width = 1 - mean / reference, critical * math.sqrt(variance)
     return value - half_width, min(value + half_width, 1.0)
@@ -304,10 +322,10 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
         variance *= max(grouped.variance / plain, 1.0) if plain > 0 else 1.0
         critical = float(t_value(level, grouped.df))
     half_width = critical * math.sqrt(variance)
-    if variance <= FLAT:
-        # Nothing went wrong yet in any bin, which may be chance.
+    if variance <= FLAT or float(unbiased.sum()) <= FLAT:
+        # All cases of a bin came out alike, which may be chance.
         size = n if groups is None else grouped.effective
-        half_width = float(wilson_at(0.0, size, z_value(level))[1])
+        half_width = max(half_width, float(wilson_at(0.0, size, z_value(level))[1]))
     return _within((centre - half_width, centre + half_width), bounds)
 
 

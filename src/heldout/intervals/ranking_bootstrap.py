@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import check_replicates
 from heldout.arrays import Floats
 from heldout.engines.score_evidence import RowScores
 from heldout.errors import ValuesError
@@ -182,6 +183,8 @@ def bootstrap_limits(
     0.66 0.89
     """
     value = float(bound.value({"ranking": ranking}))
+    if form != "transformed":
+        check_replicates(replicates, level)
     if draw is None:
         draw = usual_draw(ranking, bound)
     values = resampled_values(ranking, [bound], replicates=replicates, seed=seed, draw=draw)[0]
@@ -192,6 +195,7 @@ def probability_limits(
     evidence: RowScores, bound: Bound, level: float, *, form: Form, draw: Draw | None, replicates: int, seed: int
 ) -> tuple[float, float]:
     """The bootstrap interval of a measure of probabilities: rows, those of each class, or whole groups drawn again."""
+    check_replicates(replicates, level)
     source = "ordered" if bound.measure.component == CLASS_ORDER else "probabilities"
 
     def find(rows: NDArray[Any]) -> float:

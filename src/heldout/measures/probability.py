@@ -300,7 +300,7 @@ def calibration_intercept(ranking: Ranking) -> tuple[Any, Any]:
     low=-UNBOUNDED,
     high=UNBOUNDED,
     direction="zero",
-    undefined="there is one class only, or the scores are no probabilities",
+    undefined="there is one class only, also among those not forecast with 0 or 1, or the scores are no probabilities",
     reference=VAN_CALSTER,
     formula="a of the logistic fit logit P(y = 1) = a + logit(p)",
     intervals=("wald",),

@@ -147,6 +147,8 @@ NOT_PROBABILITIES = "the scores are no probabilities: some lie outside 0 to 1"
 ONE_CLASS = "there are cases of one class only"
 ONE_VALUE = "every case has the same probability"
 SEPARATED = "some threshold separates the classes perfectly, and the slope has no limit"
+ALL_CERTAIN = "every probability is 0 or 1, and no intercept moves these"
+ONE_SIDED = "the cases whose probability is neither 0 nor 1 are of one class, and the intercept has no limit"
 NOT_REACHED = "the logistic fit was not reached"
 
 
@@ -209,7 +211,7 @@ def _why_not(ranking: Ranking, *, fixed_slope: bool) -> str:
     if not (ranking.n_positive > 0 and ranking.n_negative > 0):
         return ONE_CLASS
     if fixed_slope:
-        return ""
+        return _why_no_shift(ranking)
     ends = [_ends(np.asarray(side)) for side in (ranking.positives, ranking.negatives)]
     # The logits fall from the first to the last.
     top, bottom = (tuple(logit(ranking.scores[[side[end] for side in ends]])) for end in (0, 1))
@@ -219,6 +221,17 @@ def _why_not(ranking: Ranking, *, fixed_slope: bool) -> str:
     if bottom[0] >= top[1] or bottom[1] >= top[0]:
         return SEPARATED
     return ""
+
+
+def _why_no_shift(ranking: Ranking) -> str:
+    """Why no intercept is the best one with the slope fixed; "" where one is."""
+    # The scores fall: those at `begin` to `end` are neither 0 nor 1.
+    rising, rows = ranking.scores[::-1], len(ranking)
+    begin = rows - int(np.searchsorted(rising, 1 - EPS, side="left"))
+    end = rows - int(np.searchsorted(rising, EPS, side="right"))
+    if begin >= end:
+        return ALL_CERTAIN
+    return "" if ranking.positives[begin:].any() and ranking.negatives[:end].any() else ONE_SIDED
 
 
 def _ends(counts: NDArray[Any]) -> tuple[int, int]:
