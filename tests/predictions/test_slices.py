@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -275,6 +277,46 @@ def test_dates_in_text_are_dates(tmp_path):
     assert per_row(seen.slices[0]) == per_row(found)
     with_gap = slice_column([None, *texts], "day")
     assert (with_gap.labels[-1], per_row(with_gap)[0]) == ("(missing)", "(missing)")
+
+
+MINUTES = [dt.datetime(2024, month, 1) + dt.timedelta(minutes=i) for month in (2, 3) for i in range(48)]
+BERLIN = ZoneInfo("Europe/Berlin")
+ZONED = {
+    "pandas": lambda: pd.Series(MINUTES).dt.tz_localize("Europe/Berlin"),
+    "Polars": lambda: pl.Series(MINUTES).dt.replace_time_zone("Europe/Berlin"),
+    "PyArrow": lambda: pl.Series(MINUTES).dt.replace_time_zone("Europe/Berlin").to_arrow(),
+    "a list": lambda: [moment.replace(tzinfo=BERLIN) for moment in MINUTES],
+    "texts": lambda: [moment.replace(tzinfo=BERLIN).isoformat() for moment in MINUTES],
+    "texts of two zones": lambda: [
+        f"{moment.isoformat()}{('+01:00', '-08:00')[moment.minute % 2]}" for moment in MINUTES
+    ],
+}
+
+
+@pytest.mark.parametrize("container", ZONED)
+def test_dates_are_those_of_the_column_s_own_clocks(container):
+    found = slice_column(ZONED[container](), "month")
+    assert per_row(found) == [f"{moment:%Y-%m-%d}" for moment in MINUTES]
+
+
+@pytest.mark.parametrize("way", ["in memory", "a CSV file", "a folder", "batches", "lazy", "DuckDB"])
+def test_every_engine_slices_by_local_dates(way, tmp_path):
+    frame = pl.DataFrame(table(month=ZONED["Polars"]()))
+    text = frame.with_columns(pl.Series("month", ZONED["texts"]()))
+    given = frame if way == "in memory" else frame.lazy()
+    if way in ("a CSV file", "a folder"):
+        given = tmp_path / "month.csv" if way == "a CSV file" else tmp_path
+        text.write_csv(tmp_path / "month.csv")
+    if way == "batches":
+        frame.write_parquet(tmp_path / "month.parquet")
+        given = tmp_path
+    if way == "DuckDB":
+        connection = duckdb.connect()
+        connection.execute("SET TimeZone = 'Europe/Berlin'")
+        connection.register("cases", frame.to_arrow())
+        given = connection.sql("SELECT * FROM cases")
+    found = evaluate(given, truth="y", predicted="p", slices="month").slices().rows()
+    assert [row["slice"] for row in found] == ["2024-02-01", "2024-03-01"]
 
 
 @pytest.mark.parametrize("other", ["soon", "2021-02-30", "2021", "2021-02", "20210203", "2021-02-03x"])

@@ -142,6 +142,8 @@ def _unwrapped(values: Any, name: str) -> Any:
         floats = column.cast(nw.Float64) if kind == nw.Decimal or column.null_count() else column
         return np.asarray((floats.fill_null(np.nan) if floats.null_count() else floats).to_numpy())
     if kind in (nw.Date, nw.Datetime, nw.Duration):
+        if kind == nw.Datetime and kind.time_zone:
+            column = column.dt.replace_time_zone(None)  # NumPy would show the date in UTC
         array = np.asarray(column.to_numpy())
         return array if array.dtype.kind in "mM" else _numbers_of_objects(array.astype(object))
     return _numbers_of_objects(np.asarray(column.to_numpy())) if kind == nw.Object else column.to_native()
@@ -165,11 +167,8 @@ def _numbers_of_objects(column: NDArray[Any]) -> NDArray[Any]:
     if all(issubclass(kind, numbers.Real | Decimal) for kind in kinds):
         return weights(column)
     if all(issubclass(kind, dt.date) for kind in kinds):
-        # Times of several zones have no common text; their moments have.
-        plain = [
-            value.astimezone(dt.UTC).replace(tzinfo=None) if isinstance(value, dt.datetime) and value.tzinfo else value
-            for value in items
-        ]
+        # The day of a case is the one on the clock of its own zone.
+        plain = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in items]
         return np.array(plain, dtype="datetime64[us]")
     return column
 
@@ -179,10 +178,10 @@ FORM = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?
 
 
 def moments(texts: Sequence[Any]) -> NDArray[np.datetime64] | None:
-    """The moments that texts are, in microseconds and UTC; None where one of them is anything else.
+    """The local dates and times that texts are, in microseconds; None where one of them is anything else.
 
     >>> moments(["2024-03-31", "2024-03-31T12:00+02:00"]).astype(str).tolist()
-    ['2024-03-31T00:00:00.000000', '2024-03-31T10:00:00.000000']
+    ['2024-03-31T00:00:00.000000', '2024-03-31T12:00:00.000000']
     >>> moments(["2024-03-31", "soon"]) is None
     True
     """
@@ -200,11 +199,9 @@ def _moment(text: str) -> dt.datetime | None:
     if FORM.fullmatch(text) is None:
         return None
     try:
-        moment = dt.datetime.fromisoformat(text)
-        return moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
-    except (OverflowError, ValueError):
-        # The thirtieth of February, or a moment that leaves the calendar when its zone is taken off.
-        return None
+        return dt.datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        return None  # such as the thirtieth of February
 
 
 Kind = Literal["values", "bins", "periods"]

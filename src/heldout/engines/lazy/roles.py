@@ -60,8 +60,6 @@ class LazyRoles:
 
     def frame(self) -> nw.LazyFrame[Any]:
         """The columns that have a role; weights and scores are floats, categories text."""
-        import narwhals.stable.v2 as nw
-
         expressions = [self._labels(column).alias(role) for role, column in self.wanted.items() if role != "weight"]
         if "weight" in self.wanted:
             expressions.append(self._numbers(self.wanted["weight"], self.called["weight"]).alias("weight"))
@@ -69,8 +67,16 @@ class LazyRoles:
             self._numbers(column, f"score (column {column!r})").alias(f"score_{index}")
             for index, column in enumerate(self.scores)
         ]
-        expressions += [nw.col(column).alias(f"slice_{index}") for index, column in enumerate(self.slices)]
+        expressions += [self._values(column).alias(f"slice_{index}") for index, column in enumerate(self.slices)]
         return self.given.select(*expressions)
+
+    def _values(self, column: Any) -> nw.Expr:
+        """A slice column; moments of a time zone as its clocks show them."""
+        import narwhals.stable.v2 as nw
+
+        kind = self.kinds[column]
+        zoned = isinstance(kind, nw.Datetime) and kind.time_zone
+        return nw.col(column).dt.replace_time_zone(None) if zoned else nw.col(column)
 
     def _labels(self, column: Any) -> nw.Expr:
         import narwhals.stable.v2 as nw

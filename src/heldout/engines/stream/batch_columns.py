@@ -277,6 +277,8 @@ def _count_values(column: pl.Series) -> pl.DataFrame:
     """How often each value stands in a column."""
     import polars as pl
 
+    if isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone:
+        column = column.dt.replace_time_zone(None)  # slices are days of the clocks there
     counts = column.alias("value").to_frame().group_by("value").len("times")
     return counts.with_columns(pl.col("times").cast(pl.Int64))
 
