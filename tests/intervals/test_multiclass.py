@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 from scipy.stats import t
+from tests.intervals.averaged_areas import multiclass_auc, multiclass_auc_limits, ovr_auc
 
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
@@ -19,9 +20,6 @@ from heldout.intervals.multiclass_areas import (
     AREA_AVERAGES,
     AreaAverage,
     multiclass_areas,
-    multiclass_auc,
-    multiclass_auc_limits,
-    ovr_auc,
 )
 
 

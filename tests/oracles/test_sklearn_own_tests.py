@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.intervals.averaged_areas import multiclass_auc
 from tests.oracles.sklearn_left_out import FILES_LEFT_OUT, LEFT_OUT, PARTED
 
 import heldout
-from heldout.intervals.multiclass_areas import multiclass_auc
 from heldout.measures.quantity import AVERAGES
 
 ROOT = Path(__file__).parents[2]

@@ -60,60 +60,6 @@ class MulticlassArea:
     undefined: str = ""
 
 
-def ovr_auc(scores: NDArray[Any], codes: Integers, k: int, *, weight: Floats | None = None) -> Floats:
-    """The area of each class against the rest, by its own column of scores; nan for a class without cases.
-
-    >>> scores = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.6, 0.3], [0.3, 0.5, 0.2]])
-    >>> ovr_auc(scores, np.array([0, 1, 2, 1]), 3).round(3)
-    array([1.  , 0.75, 1.  ])
-    """
-    totals = sums_by(codes, np.ones(len(codes)) if weight is None else weight, k)
-    areas = np.full((k, k), np.nan)
-    for placed in class_placements(scores, codes, k, weight):
-        areas[placed.class_] = placed.areas
-    return _against_rest(areas, totals)
-
-
-def multiclass_auc(
-    scores: NDArray[Any], codes: Integers, k: int, average: AreaAverage = "macro", *, weight: Floats | None = None
-) -> float:
-    """An averaged area: "macro" or "weighted" one against the rest, "hand_till" or "weighted_hand_till" pairwise.
-
-    Classes without cases are left out.
-
-    >>> scores = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.6, 0.3], [0.3, 0.5, 0.2]])
-    >>> round(multiclass_auc(scores, np.array([0, 1, 2, 1]), 3), 4)
-    0.9167
-    """
-    _check_average(average)
-    totals = sums_by(codes, np.ones(len(codes)) if weight is None else weight, k)
-    areas = np.full((k, k), np.nan)
-    for placed in class_placements(scores, codes, k, weight):
-        areas[placed.class_] = placed.areas
-    return averaged(areas, comparison_weights(average, totals))
-
-
-def multiclass_auc_limits(
-    scores: NDArray[Any],
-    codes: Integers,
-    k: int,
-    average: AreaAverage = "macro",
-    level: float = 0.95,
-    *,
-    weight: Floats | None = None,
-    group: Integers | None = None,
-) -> tuple[float, float]:
-    """The limits of an averaged area; see `multiclass_areas`.
-
-    >>> scores = np.eye(3)[np.repeat([0, 1, 2], 20)]
-    >>> low, high = multiclass_auc_limits(scores, np.repeat([0, 1, 2], 20), 3)
-    >>> print(f"{low:.3f} {high:.3f}")
-    0.925 1.000
-    """
-    (found,) = multiclass_areas(scores, codes, k, (average,), level, weight=weight, group=group)
-    return found.low, found.high
-
-
 def multiclass_areas(
     scores: NDArray[Any],
     codes: Integers,
