@@ -12,6 +12,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from tests.oracles.figures import read_json
 
+import heldout
 from heldout.comparisons.mcnemar import COCHRAN, TESTS, mcnemar, mcnemar_p
 from heldout.errors import OptionError
 
@@ -99,3 +100,24 @@ def test_impossible_counts_and_unknown_methods_are_refused():
         mcnemar(1, 5, 10, method="mcnemar-exakt")
     with pytest.raises(OptionError, match="not a form of McNemar"):
         mcnemar(1, 5, 10, method=COCHRAN.name)
+
+
+def test_where_the_test_and_the_interval_disagree_about_zero_that_is_said():
+    # A alone is right on 8 of 200 cases, B alone on 18: mid-p by scipy's binomial distribution, Tango's limit below 0.
+    mid_p = 2 * stats.binom.cdf(8, 26, 0.5) - stats.binom.pmf(8, 26, 0.5)
+    assert mid_p == pytest.approx(0.0522, abs=1e-4)
+    truth = np.arange(200) % 2
+    a, b = truth.copy(), truth.copy()
+    b[:8], a[8:26] = 1 - b[:8], 1 - a[8:26]
+    compared = heldout.compare({"A": heldout.evaluate(truth, a), "B": heldout.evaluate(truth, b)}, measures="accuracy")
+    (pair,) = compared.pairs
+    assert pair.tested.p == pytest.approx(mid_p)
+    assert pair.tested.high < 0
+    assert pair.tested.note == (
+        "the interval (tango) leaves out 0, and the test (mcnemar, p = .052) does not reject: "
+        "the verdict is the test's"
+    )
+    assert "leaves out 0 although the test (p = .052) does not reject" in compared.review["H054"].title
+    b[26:40] = 1 - b[26:40]
+    agreeing = heldout.compare({"A": heldout.evaluate(truth, a), "B": heldout.evaluate(truth, b)}, measures="accuracy")
+    assert agreeing.pairs[0].tested.note == ""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import heldout
 from heldout.comparisons import joint_tables
 from heldout.comparisons.joint_tables import make_paired_quantity
 from heldout.comparisons.mcnemar import COCHRAN, mcnemar
@@ -367,3 +368,14 @@ def test_newcombes_interval_holds_the_difference_and_turns(both, b, c, neither):
     if n:
         assert -1 <= low <= (b - c) / n <= high <= 1
     assert (low, high) == pytest.approx((-other[1], -other[0]), abs=1e-12)
+
+
+def test_measures_of_different_positive_classes_are_refused():
+    truth, a, b = [0, 1, 1, 0, 1, 0] * 5, [0, 1, 0, 0, 1, 1] * 5, [1, 1, 1, 0, 1, 0] * 5
+    sides = {"a": heldout.evaluate(truth, a, positive=1), "b": heldout.evaluate(truth, b, positive=0)}
+    for measures in ("f1", ["accuracy", "recall"], None):
+        with pytest.raises(OptionError, match="The positive classes are not the same: a has 1, b has 0"):
+            heldout.compare(sides, measures=measures)
+    # What names its class, or has none, is the same for both.
+    for measures, name in (("f1[0]", "f1[0]"), ("accuracy", "accuracy"), ("macro f1", "macro f1")):
+        assert heldout.compare(sides, measures=measures).pairs[0].name == name

@@ -251,3 +251,16 @@ def test_the_largest_gap_has_no_interval_and_says_why():
     assert math.isnan(largest.high)
     assert largest.note.startswith("a perfectly calibrated model would show")
     assert "no interval: bins that hold few cases, or none, decide it" in largest.note
+
+
+def test_the_smoother_takes_weights_of_any_unit_and_says_that_they_are_not_repeated_rows():
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.05, 0.95, 60)
+    truth, weight = (rng.random(60) < p).astype(int), rng.integers(1, 6, 60)
+    name = "integrated_calibration_index"
+    weighted, scaled, plain = (
+        heldout.evaluate(truth, score=p, weight=by, measures=[name])[name] for by in (weight, 10.0 * weight, None)
+    )
+    assert weighted.value == pytest.approx(scaled.value, rel=1e-9)
+    assert "weights are not repeated rows here" in weighted.note
+    assert "repeated" not in plain.note

@@ -137,3 +137,13 @@ def test_the_range_of_every_measure_is_reached() -> None:
     for measure in directed:
         values = {result.get(measure.name, class_=0).value for result in results}
         assert {measure.low, measure.high} <= values, measure.name
+
+
+@pytest.mark.parametrize("name", ["f11", "f99999", "macro f11", "f_20"])
+def test_a_beta_that_nobody_writes_in_a_name_is_a_slip(name: str) -> None:
+    with pytest.raises(OptionError, match=r"(?s)There is no measure 'f.*With a beta of \d+ it is f_score\(beta=\d+\)"):
+        read_quantity(name, (0, 1))
+    # Names that are printed are read again.
+    for beta in (0.5, 1, 2, 10, 11, 99999):
+        bound = find("f_score", beta=beta)
+        assert find(bound.name).parameters == bound.parameters

@@ -213,7 +213,13 @@ class PairingDesign(ABC):
         """
         first = self.evaluations[0]
         names = list(wanted) if wanted is not None else self._default_measures(first)
-        quantities = [read_quantity(name, self.labels, costs=first.costs).resolve(first.positive) for name in names]
+        written = [read_quantity(name, self.labels, costs=first.costs) for name in names]
+        quantities = [quantity.resolve(first.positive) for quantity in written]
+        if any(
+            q.class_ is not None and (wanted is None or own.class_ is None)
+            for q, own in zip(quantities, written, strict=True)
+        ):
+            self._check_positive(scores=False)
         for quantity in quantities:
             if quantity.is_of_cases and not self.has_rows:
                 raise OptionError(
@@ -221,7 +227,7 @@ class PairingDesign(ABC):
                     hint="give the predictions of the same cases, or declare a formula with heldout.measure.",
                 )
             if quantity.is_score:
-                self._check_positive()
+                self._check_positive(scores=True)
             if quantity.is_score and not self.scored:
                 lacking = [name for name, evaluation in self.by_name.items() if evaluation.scores is None]
                 raise OptionError(
@@ -231,19 +237,16 @@ class PairingDesign(ABC):
             quantity.check_costs(first.costs)
         return quantities
 
-    def _check_positive(self) -> None:
-        """Refuse scores of one class each that are not of the same class."""
-        positives = {
-            name: own.positive
-            for name, own in self.by_name.items()
-            if own.positive is not None and own.scores is not None and not own.scores.evidence.per_class
-        }
-        if len(set(fitted(list(positives.values()), self.labels))) > 1:
-            shown = ", ".join(f"{name} of {label!r}" for name, label in positives.items())
-            raise OptionError(
-                f"The scores are not of the same class: {shown}.",
-                hint="name one positive class for all, with its scores (positive=, --positive).",
-            )
+    def _check_positive(self, *, scores: bool) -> None:
+        """Refuse scores of one class each that are not of the same class, or positive classes that differ."""
+        sides = [(name, own, own.positive) for name, own in self.by_name.items() if own.positive is not None]
+        if scores:
+            sides = [side for side in sides if (held := side[1].scores) is not None and not held.evidence.per_class]
+        if len(set(fitted([label for *_, label in sides], self.labels))) > 1:
+            what = "scores are not of the same class" if scores else "positive classes are not the same"
+            shown = ", ".join(f"{name} {'of' if scores else 'has'} {label!r}" for name, _, label in sides)
+            hint = "name one positive class for all, with its scores (positive=, --positive)."
+            raise OptionError(f"The {what}: {shown}.", hint=hint)
 
     def _default_measures(self, first: Evaluation) -> list[str]:
         names = []

@@ -116,6 +116,27 @@ def qualify_interval(tested: PairTest, p: float, better: Outcome) -> str:
     return " for this pair alone" if better == "undecided" and excludes_zero and p > tested.p else ""
 
 
+def describe_disagreement(tested: PairTest) -> str:
+    """A sentence where the test and the interval of one pair do not agree about zero, as two constructions need not.
+
+    >>> test = PairTest(-0.05, -0.1, -0.0004, 0.95, "mcnemar-mid-p", 0.052, 200, interval_method="tango")
+    >>> print(describe_disagreement(test))
+    the interval (tango) leaves out 0, and the test (mcnemar-mid-p, p = .052) does not reject: the verdict is the test's
+    """
+    if math.isnan(tested.p) or math.isnan(tested.low) or lacks_spread(tested):
+        return ""
+    rejects = is_significant(tested.p, tested.level)
+    if not (tested.low < 0 < tested.high if rejects else tested.low > 0 or tested.high < 0):
+        return ""
+    zero, does = ("holds 0", "rejects") if rejects else ("leaves out 0", "does not reject")
+    test = f"{tested.method}, {_show_p(tested.p)}"
+    return f"the interval ({tested.interval_method}) {zero}, and the test ({test}) {does}: the verdict is the test's"
+
+
+def _with_disagreement(tested: PairTest) -> PairTest:
+    return replace(tested, note="; ".join(filter(None, (tested.note, describe_disagreement(tested)))))
+
+
 def _show_p(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {show_p(p)}"
 
@@ -257,7 +278,7 @@ def _pair(
 ) -> Pair:
     better = decide_winner(tested, p, quantity.bound.measure.direction)
     cases = count_cases_needed(tested, p, margin) if better == "undecided" else None
-    tested = cut_limits(tested, find_reach(quantity.bound.measure, values))
+    tested = _with_disagreement(cut_limits(tested, find_reach(quantity.bound.measure, values)))
     return Pair(
         *names,
         quantity.bound.name,
@@ -621,6 +642,7 @@ def _table_pair(table: ResultTable, pair: tuple[int, int], tested: PairTest, p: 
     if options.measure:
         # A table may hold percentages, which keep to no range that is known.
         tested = cut_limits(tested, find_reach(read_quantity(options.measure).bound.measure, table.values.flat))
+    tested = _with_disagreement(tested)
     return Pair(
         *names,
         options.measure or UNNAMED,

@@ -19,7 +19,7 @@ from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Measure
 from heldout.review import Severity
 from heldout.show.blocks import Style
-from heldout.show.numbers import count, digits_between, limits, number, number_of, percent, share
+from heldout.show.numbers import count, digits_between, limits, number, number_of, percent, share, show_p
 
 SPLITS, TABLE = "same splits", "data sets"
 COSTS = ("total_cost", "expected_cost")
@@ -125,8 +125,9 @@ def too_wide(seen: PairwiseComparison) -> Answer:
     """The interval of a difference holds both that the one is better and that the other is.
 
     That two cannot be told apart does not show that they are the same. An interval is that of its pair alone, and may
-    leave out zero where the p-value, corrected for all pairs, decides nothing. Where it is known, the number of cases
-    that would show a difference as large, or as small, as the interval allows stands beside it.
+    leave out zero where the p-value, corrected for all pairs, decides nothing; and a test and an interval that are made
+    in two ways (McNemar's mid-p and Tango's) may disagree where zero is near a limit. Where it is known, the number of
+    cases that would show a difference as large, or as small, as the interval allows stands beside it.
     """
     claims = [p for p in seen.pairs if p.margin is not None and math.isfinite(p.margin.low)]
     if claims:
@@ -147,7 +148,11 @@ def too_wide(seen: PairwiseComparison) -> Answer:
         limits(first.tested.low, first.tested.high, style, digits),
         number(first.tested.difference, style, digits),
     )
-    own = " for this pair alone" if first.tested.low > 0 or first.tested.high < 0 else ""
+    own = ""
+    if first.tested.low > 0 or first.tested.high < 0:
+        rejects = is_significant(first.tested.p, first.tested.level)
+        unlike = f", which leaves out 0 although the test (p = {show_p(first.p)}) does not reject"
+        own = " for this pair alone" if rejects else unlike
     more = f"; {len(open_) - 1:,} more {'is' if len(open_) == 2 else 'are'} undecided too" if len(open_) > 1 else ""
     advice = (
         "" if first.needed is None else f"Judge them on {first.needed.describe()}, or do not claim that one is better."

@@ -44,6 +44,8 @@ from heldout.values import state_of
 
 # Work on many scores done ahead by all threads: what several estimates will ask for.
 
+# A smoother whose reach follows the number of cases cannot be the same for repeated rows and for weights of any unit.
+SMOOTHED_BY_WEIGHT = "; smoothed as Kish's effective number of cases allows, so that weights are not repeated rows here"
 # What a reader of the largest gap must know.
 MAXIMUM = "a maximum over the thresholds: chance makes it larger in a sample, which the interval allows for"
 # Fewer cases, or fewer distinct scores, are done before a thread has started.
@@ -212,7 +214,8 @@ class ScoreEstimator:
             return MAXIMUM
         if bound.measure.name == "integrated_calibration_index":
             chance = share(smooth_null_expectation(self._ranked(bound.measure, label)))
-            return f"a perfectly calibrated model would show {chance} on these cases"
+            smoothed = SMOOTHED_BY_WEIGHT * self.evidence.weighted
+            return f"a perfectly calibrated model would show {chance} on these cases{smoothed}"
         return middle_note(bound, self.evidence.ranking(label))
 
     def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:

@@ -16,7 +16,7 @@ from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.measures import counts, probability, ranking, tables
 from heldout.measures.declare import PARAMETERS, Measure, Scope, Surface
-from heldout.measures.quantity import AVERAGES, Bound, Quantity
+from heldout.measures.quantity import AVERAGES, LARGEST_WRITTEN_BETA, Bound, Quantity
 
 CATALOGUE: dict[str, Measure] = {
     m.name: m
@@ -110,7 +110,7 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
         # scikit-learn's functions: f1_score, roc_auc_score.
         key = key.removesuffix("_score")
     if re.fullmatch(r"f_?\d+(\.\d+)?", key) and "beta" not in parameters:
-        parameters["beta"] = float(key[1:].lstrip("_"))
+        parameters["beta"] = _read_beta(name, key[1:].lstrip("_"))
         key = "f_score"
     names = every_name()
     if key not in names:
@@ -130,6 +130,17 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
             hint=_suggest_parameter(unknown[0], tuple(measure.parameters)),
         )
     return Bound(measure, _settled(measure, parameters), costs if measure.kind == "cost" else None)
+
+
+def _read_beta(name: str, written: str) -> float:
+    """The beta in a name such as f2; one that nobody writes so is taken for a slip."""
+    if float(written) > LARGEST_WRITTEN_BETA:
+        near = closest(f"f{written[0]}", ("f1", "f2"))
+        raise OptionError(
+            f"There is no measure {name!r}.",
+            hint=f"did you mean {near!r}? " * bool(near) + f"With a beta of {written} it is f_score(beta={written}).",
+        )
+    return float(written)
 
 
 def _suggest_parameter(name: str, known: Sequence[str]) -> str:

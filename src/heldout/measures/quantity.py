@@ -32,6 +32,10 @@ Average = Literal["macro", "micro", "weighted"]
 AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
 
 
+# F scores are called f1, f2, f0.5 up to this beta; a larger one in a name is more likely a slip, as in f11.
+LARGEST_WRITTEN_BETA = 10
+
+
 IN_ORDER, SHOWN_IN_ORDER = "classes in the order", 8
 
 
@@ -72,7 +76,8 @@ class Bound:
         ('f2', 'recall')
         """
         if self.measure.name == "f_score":
-            return f"f{_brief(self.parameters.get('beta', 1.0))}"
+            beta = self.parameters.get("beta", 1.0)
+            return f"f{_brief(beta)}" if beta <= LARGEST_WRITTEN_BETA else f"f_score(beta={_brief(beta)})"
         inside = ", ".join(f"{key}={_brief(value)}" for key, value in self._settled.items())
         return f"{self.measure.name}({inside})" if inside else self.measure.name
 
