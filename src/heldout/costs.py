@@ -180,7 +180,7 @@ def _check_rows(rows: str) -> None:
     if rows not in ("truth", "predicted"):
         raise MatrixError(
             f"The rows of a cost matrix are 'truth' or 'predicted'. Got {rows!r}.",
-            hint="text books write both; say which yours is.",
+            hint="textbooks write both; say which yours is.",
         )
 
 
@@ -332,7 +332,7 @@ def resolve_rows(written: str | None, given: str | None, name: str) -> Rows:
     chosen = written or given
     if chosen is None:
         raise MatrixError(
-            f"{name} does not say whether its rows are the truth or the prediction, and text books write both.",
+            f"{name} does not say whether its rows are the truth or the prediction, and textbooks write both.",
             hint=CORNER,
         )
     return "truth" if chosen == "truth" else "predicted"

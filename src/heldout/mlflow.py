@@ -16,6 +16,7 @@ from heldout.extras import require_extra
 from heldout.result import Result
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
+from heldout.synonyms import takes_synonyms
 
 __all__ = ["Evaluator", "log"]
 
@@ -25,6 +26,7 @@ CHARTS = ("roc", "precision_recall", "reliability")
 SETTINGS = ("positive", "labels", "level", "measures", "threshold", "costs", "weight", "group", "seed")
 
 
+@takes_synonyms
 def log(
     result: Result,
     *,

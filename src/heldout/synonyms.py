@@ -56,6 +56,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "calibration_bins": ("n_bins", "num_bins", "bins"),
     "calibration_strategy": ("strategy", "binning"),
     "plan": ("cv", "folds", "resampling"),
+    "k": ("n_splits", "n_folds", "folds"),
     "learner": ("learners", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
     "learners": ("learner", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
     "features": ("feature", "feature_names", "columns", "predictors"),
@@ -96,8 +97,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "serve": ("ui", "app"),
 }
 
+WEIGHING = (
+    "every case counts once here: evaluate(…, weight=…) (--weight) weighs predictions, and a learner of your own may "
+    "weigh the cases that it is fitted on."
+)
 # Words without an argument here, and how the same is said.
 ANSWERS: dict[str, str] = {
+    **dict.fromkeys(("weight", *SYNONYMS["weight"]), WEIGHING),
+    "level": "intervals have the level of their result: evaluate(…, level=0.9).",
     "alpha": "intervals have a level: level=0.95 (--level 0.95) is alpha = 0.05.",
     "average": "name the average with the measure: measures=['macro f1'] (--measure 'macro f1').",
     "beta": "name it with the measure: measures=['f2'] or ['f_score(beta=2)'] (--measure f2).",
@@ -237,6 +244,7 @@ def takes_synonyms(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*given: P.args, **options: P.kwargs) -> R:
+        __tracebackhide__ = True  # pytest shows an assertion that fails where it is called
         if len(given) > places:
             refuse_too_many(name, shown, given)
         return function(*given, **translate(name, shown, given, options))

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heldout import evaluate
 from heldout.errors import ColumnError, FileError
 from heldout.files import column_names, read_table
-from heldout.files.delimited import read_delimited
+from heldout.files.column_types import typed
+from heldout.files.delimited import as_kind, kind_of_piece, read_delimited
 from heldout.files.input_stream import Content
 
 
@@ -213,3 +215,27 @@ def test_names_need_the_header_only(write):
     assert column_names(path) == ("a", "b")
     with pytest.raises(FileError):
         read_table(path)
+
+
+@pytest.mark.parametrize("word", ["NA", "N/A", "NULL", "null", "None"])
+@pytest.mark.parametrize("rows", [range(3), range(1500, 1503), range(1, 2500), range(4999, 5000)])
+def test_a_word_for_a_missing_number_is_an_empty_field(word, rows):
+    numbers = [str(i / 4) for i in range(5000)]
+    texts = [word if i in rows else number for i, number in enumerate(numbers)]
+    empty = ["" if i in rows else number for i, number in enumerate(numbers)]
+    assert typed(pl.Series(texts)).equals(typed(pl.Series(empty)))
+    assert kind_of_piece(pl.Series([word, word])) == ""
+    assert as_kind(pl.Series([word, "2"]), "real").to_list() == [None, 2.0]
+
+
+def test_a_class_called_na_stays_a_class():
+    assert typed(pl.Series(["NA", "EU", "NA"])).to_list() == ["NA", "EU", "NA"]
+    assert typed(pl.Series(["NA", "NA", ""])).to_list() == ["NA", "NA", None]
+    assert as_kind(pl.Series(["NA", "2"]), "text").to_list() == ["NA", "2"]
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "polars", "duckdb", "dask"])
+def test_every_engine_takes_na_for_a_missing_number(engine, tmp_path):
+    rows = "".join(f"{i % 2},{'NA' if i == 5 else i * 7 % 10 / 10}\n" for i in range(40))
+    (tmp_path / "scores.csv").write_text(f"y_true,y_score\n{rows}")
+    assert evaluate(tmp_path, engine=engine, missing="drop").n == 39

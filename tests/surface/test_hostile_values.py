@@ -150,6 +150,23 @@ def test_within_a_limit_of_memory_everything_is_as_without():
     assert err.startswith("'much' is not a size.\nHint: ")
 
 
+@pytest.mark.parametrize("size", ["150MB", "200MB"])
+def test_libraries_do_not_start_within_a_small_limit_of_memory(tmp_path, size):
+    # Linear algebra that started within the limit never came back.
+    scores = [(row % 3 > 0, (row * 7 % 10) / 10) for row in range(60)]
+    (tmp_path / "scores.csv").write_text("y_true,y_score\n" + "".join(f"{int(y)},{s}\n" for y, s in scores))
+    command = ("evaluate", str(tmp_path / "scores.csv"))
+    assert run_apart(*command, "--memory-limit", size) == run_apart(*command)
+
+
+@pytest.mark.parametrize("size", ["1KB", "60MB"])
+def test_a_limit_of_memory_in_which_nothing_works_is_refused_at_once(size):
+    status, out, err = run_apart("evaluate", "no-such.csv", "--memory-limit", size)
+    said = {"1KB": "1 kB", "60MB": "60 MB"}[size]
+    assert (status, out) == (2, "")
+    assert err == (f"--memory-limit is {said}, and even the smallest file takes 100 MB.\nHint: give at least 100MB.\n")
+
+
 def test_every_command_that_reads_a_file_takes_a_limit_of_memory():
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     without = {name for name, command in commands.items() if "memory_limit" not in {one.name for one in command.params}}

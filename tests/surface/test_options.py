@@ -75,6 +75,34 @@ def test_an_unknown_option_is_refused_with_the_one_that_was_meant():
         heldout.evaluate([0, 1], [0, 1], [0, 1], [0, 1])  # type: ignore[arg-type, call-arg]
 
 
+DOORS = [
+    getattr(home, name)
+    for home in (heldout, heldout.plans, heldout.lab)
+    for name in home.__all__
+    if inspect.isfunction(getattr(home, name)) and name != "from_estimator"  # which hands its options to evaluate
+]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door.__module__}.{door.__name__}")
+def test_every_door_answers_an_unknown_word_in_two_sentences(door):
+    needed = [one for one in inspect.signature(door).parameters.values() if one.default is inspect.Parameter.empty]
+    places = [None for one in needed if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    with pytest.raises(heldout.HeldoutError, match=r"has no argument 'nonsense_word'\.\nHint: "):
+        door(*places, nonsense_word=1)
+
+
+def test_words_of_others_at_the_small_doors():
+    assert repr(heldout.scorer("f1", pos_label=1)) == "heldout.scorer('f1', positive=1)"  # type: ignore[call-arg]
+    assert heldout.plans.kfold(n_splits=5, random_state=3) == heldout.plans.kfold(5, seed=3)  # type: ignore[call-arg]
+    with pytest.raises(heldout.HeldoutError, match=r"no argument 'average'\.\nHint: name the average with the measure"):
+        heldout.scorer("f1", average="macro")  # type: ignore[call-arg]
+    estimate = heldout.evaluate([0, 1] * 50, [0, 1] * 50)["accuracy"]
+    with pytest.raises(heldout.HeldoutError, match=r"no argument 'level'\.\nHint: .* evaluate\(…, level=0\.9\)"):
+        heldout.assert_at_least(estimate, 0.5, level=0.9)  # type: ignore[call-arg]
+    with pytest.raises(heldout.HeldoutError, match=r"validate\(\) has no argument 'sample_weight'\.\nHint: every case"):
+        heldout.validate("knn", [[1], [2]], [0, 1], sample_weight=[1, 1])
+
+
 def test_types_of_options_are_those_of_the_declaration():
     shown = inspect.signature(heldout.evaluate).parameters
     assert shown["threshold"].annotation == "float | None"

@@ -10,8 +10,10 @@ from heldout.errors import OptionError
 from heldout.gates.gate import Requirement, Undecided, assert_met, check_undecided
 from heldout.gates.judging import judge_estimate
 from heldout.intervals.estimate import Estimate
+from heldout.synonyms import takes_synonyms
 
 
+@takes_synonyms
 def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
     """Assert that a value is at least a bound, judged as a gate does: by the one-sided limit of its level.
 
@@ -38,6 +40,7 @@ def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = 
     return assert_met(judge_estimate(_check_estimate(estimate), ">=", _check_number(bound), check_undecided(undecided)))
 
 
+@takes_synonyms
 def assert_at_most(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
     """Assert that a value, such as a loss or a rate of errors, is at most a bound; judged as `assert_at_least` does.
 

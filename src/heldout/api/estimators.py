@@ -18,6 +18,7 @@ from heldout.errors import OptionError, ValuesError
 from heldout.measures.catalogue import name_measures, read_quantity
 from heldout.measures.declare import Measure
 from heldout.results.evaluation import Evaluation
+from heldout.synonyms import takes_synonyms
 
 SPLIT_COLUMN = re.compile(r"split(\d+)_test_(.+)")
 
@@ -114,6 +115,7 @@ class Scorer:
         return True
 
 
+@takes_synonyms
 def scorer(
     measure: str | Measure, *, positive: Label | None = None, threshold: float | None = None, costs: Any = None
 ) -> Scorer:
@@ -145,6 +147,7 @@ def scorer(
     return Scorer(measure, {name: value for name, value in given.items() if value is not None})
 
 
+@takes_synonyms
 def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[str, Any]]:
     """The results of single splits by learner, as `compare` takes them, from what scikit-learn gave.
 

@@ -13,11 +13,13 @@ from heldout.arrays import Floats
 from heldout.errors import OptionError, ValuesError
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number_of
+from heldout.synonyms import takes_synonyms
 
 # What PyTorch's losses leave out, and with it Hugging Face's models.
 IGNORED = -100
 
 
+@takes_synonyms
 def compute_metrics(
     prediction: Any,
     *,

@@ -204,6 +204,10 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
     return decorate
 
 
+# What a file of a few rows takes, with room for the stacks of the threads that read it.
+LEAST_MEMORY = 100_000_000
+
+
 def keep_memory_limit(text: str) -> None:
     """Run the command within so much memory: this process is there to say what became of it."""
     from heldout.cli import start
@@ -212,13 +216,28 @@ def keep_memory_limit(text: str) -> None:
     size = read_size(text)
     if sys.platform != "linux":
         raise OptionError("--memory-limit needs Linux.", hint="leave it out, or run heldout in a container.")
+    if size < LEAST_MEMORY:
+        raise OptionError(
+            f"--memory-limit is {size_words(size)}, and even the smallest file takes {size_words(LEAST_MEMORY)}.",
+            hint=f"give at least {size_words(LEAST_MEMORY).replace(' ', '')}.",
+        )
     if not start.watched:
         raise typer.Exit(start.run_watched(f"{size_words(size)} of memory", "raise --memory-limit"))
-    import polars as pl
-
-    # Polars and its threads are started before the limit: they are not the file's, and without threads it may hang.
-    pl.DataFrame({"a": [1, 1, 2], "b": [1.0, 2.0, 3.0]}).lazy().group_by("a").sum().collect()
+    _start_libraries()
     limit_memory(size)
+
+
+def _start_libraries() -> None:
+    """Start the threads of Polars and of linear algebra: they are not the file's, and without memory they may hang."""
+    import numpy as np
+    import polars as pl
+    import scipy.stats  # noqa: F401 - brings SciPy's own linear algebra
+    from scipy.linalg import solve_triangular
+
+    pl.DataFrame({"a": [1, 1, 2], "b": [1.0, 2.0, 3.0]}).lazy().group_by("a").sum().collect()
+    # Large enough that every thread takes its working memory, which it keeps.
+    square = np.eye(256)
+    solve_triangular(square, square @ square)
 
 
 def _own_parameters(command: Callable[..., None]) -> dict[str, inspect.Parameter]:

@@ -28,7 +28,9 @@ GIVEN_UP = frozenset(
     -number for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGILL, signal.SIGTRAP, signal.SIGBUS)
 )
 REFUSED = 71
-LAST_WORDS = (b"OpenBLAS", b"Traceback ", b"Fatal Python error")
+LAST_WORDS = (b"OpenBLAS", b"libgomp", b"Traceback ", b"Fatal Python error")
+# How a process ends that says itself what was wrong: all is well, a wrong input, a fault.
+OWN_ENDS = (0, 2, 70)
 # The longest that is kept of its errors: some libraries say again and again that they were refused memory.
 MOST_SAID = 1_000_000
 # In a small address space every thread reserves a part before it does anything.
@@ -195,7 +197,7 @@ def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = N
             for number, handler in before.items():
                 signal.signal(number, handler)
     given_up = (
-        status in GIVEN_UP or status == REFUSED or (status in (1, 130) and any(word in said for word in LAST_WORDS))
+        status in GIVEN_UP or status == REFUSED or (status not in OWN_ENDS and any(word in said for word in LAST_WORDS))
     )
     if not given_up or os.environ.get("HELDOUT_DEBUG"):
         sys.stderr.write(said.decode("utf-8", "replace"))

@@ -19,6 +19,7 @@ from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_
 from heldout.errors import ColumnError, HeldoutError, OptionError
 from heldout.extras import missing_extra
 from heldout.files.batches import Batches, tell_reading
+from heldout.files.column_types import MISSING_WORDS
 
 # How long a scheduler that listens may take to answer, in seconds.
 PATIENCE = 20
@@ -155,6 +156,9 @@ def _duckdb_value(name: str, kind: Any, group: FileGroup) -> str:
     if str(kind) not in _DUCKDB:
         return value
     value = f"NULLIF(TRIM({value}, ' ' || chr(9) || chr(13)), '')"
+    if str(kind) != "Boolean":
+        words = ", ".join(map(_text, MISSING_WORDS))
+        value = f"CASE WHEN {value} IN ({words}) THEN NULL ELSE {value} END"
     return _duckdb_cast(f"REPLACE({value}, ',', '.')" if group.separator == ";" else value, kind)
 
 
@@ -371,9 +375,12 @@ def _dask_text(group: FileGroup, table: TableFiles) -> Any:
         _dask_files(group, table),
         sep=group.separator,
         dtype=dict.fromkeys(table.texts, "string[pyarrow]") | dict.fromkeys(table.fractions, "float64"),
-        # Only an empty field is a missing value, as in every other reader here: NA may be a class.
+        # As in every other reader here, NA is a missing number, and in texts it may be a class.
         keep_default_na=False,
-        na_values=[""],
+        na_values={
+            name: ["", *(() if str(kind) in ("String", "Boolean") else MISSING_WORDS)]
+            for name, kind in table.columns.items()
+        },
         # What is packed cannot be read from the middle.
         blocksize=None if any(path.endswith(".gz") for path in group.files) else BLOCK,
         include_path_column=file if table.keys else False,

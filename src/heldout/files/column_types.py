@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # The three ways in which programs write booleans; a mixture of them is text.
 _BOOLEAN_SPELLINGS = (("true", "false"), ("True", "False"), ("TRUE", "FALSE"))
+# How programs write that a number is missing; in a column of texts each may be a class.
+MISSING_WORDS = ("NA", "N/A", "NULL", "null", "None")
 _HEAD = 1000
 # Up to here every whole number is a floating-point number of its own.
 EXACT = 2**53
@@ -26,6 +28,7 @@ _LONG = 19
 def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     """Give a text column its type by looking at every value; an empty text is a missing value.
 
+    So is NA among numbers, and other MISSING_WORDS.
     A column in which some number has leading zeros, such as 007, stays text, because those are codes
     and not amounts: as integers 007 and 7 would be the same class. So does a column of whole numbers
     beyond 64 bits, or beyond 2**53 with a point among them, which floats would round together. Where the comma may
@@ -36,6 +39,16 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     ([1, None, 3], ['007', '7'])
     """
     text = blank_to_null(text)
+    found = _find_type(text, decimal_comma=decimal_comma)
+    if found is not text:
+        return found
+    known = missing_words_to_null(text)
+    if known is not text:
+        found = _find_type(known, decimal_comma=decimal_comma)
+    return found if found.dtype.is_numeric() else text
+
+
+def _find_type(text: pl.Series, *, decimal_comma: bool) -> pl.Series:
     if text.null_count() == len(text):
         return text
     if len(text) > 2 * _HEAD and _is_text(text.head(_HEAD), decimal_comma=decimal_comma):
@@ -84,6 +97,12 @@ def blank_to_null(text: pl.Series) -> pl.Series:
     """Make every empty text a missing value."""
     empty = text == ""
     return text.set(empty, None) if empty.any() else text
+
+
+def missing_words_to_null(text: pl.Series) -> pl.Series:
+    """Make every word for a missing number a missing value; the same column where there is none."""
+    named = text.is_in(MISSING_WORDS)
+    return text.set(named, None) if named.any() else text
 
 
 def _numbers(text: pl.Series) -> pl.Series | None:

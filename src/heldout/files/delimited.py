@@ -19,6 +19,7 @@ from heldout.files.column_types import (
     EXACT,
     blank_to_null,
     is_whole_valued,
+    missing_words_to_null,
     no_rows,
     refuse_duplicates,
     typed,
@@ -305,7 +306,7 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
     import polars as pl
 
     column = typed(text, decimal_comma=decimal_comma)
-    if column.null_count() == len(column):
+    if column.null_count() == len(column) or _is_missing(column):
         return ""
     if column.dtype == pl.Int64:
         return "whole" if column.is_between(-EXACT, EXACT).all() else "long"
@@ -318,6 +319,13 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
         return next(word for word in _BOOLEANS if spellings <= {word, _opposite(word), ""})
     # A type that the first value rules out is ruled out for all of them.
     return "huge" if _only_digits(text.head(1)) and _only_digits(text) else "text"
+
+
+def _is_missing(column: pl.Series) -> bool:
+    """Whether some values, of which the others of the column may be numbers, are all words for a missing one."""
+    import polars as pl
+
+    return column.dtype == pl.String and missing_words_to_null(column).null_count() == len(column)
 
 
 def _only_digits(text: pl.Series) -> bool:
@@ -362,7 +370,7 @@ def as_kind(text: pl.Series, kind: PieceKind) -> pl.Series:
         column = text.cast(dtype_of(kind), strict=False)
         if column.null_count() == text.null_count():
             return column
-    stripped = blank_to_null(text.str.strip_chars())
+    stripped = missing_words_to_null(blank_to_null(text.str.strip_chars()))
     if kind == "comma":
         stripped = stripped.str.replace(",", ".", literal=True)
     return stripped.cast(dtype_of(kind))

@@ -500,7 +500,7 @@ def _directed(pair: Pair) -> bool:
     erratum="Cost is a linear function of accuracy, not proportional to it",
 )
 def accurate_but_dear(seen: PairwiseComparison) -> Answer:
-    """Of two classifiers the one that is right more often makes the dearer errors.
+    """Of two classifiers the one that is right more often makes the more expensive errors.
 
     Accuracy counts all errors alike. Where they cost different amounts, it may name the wrong one of two.
     """

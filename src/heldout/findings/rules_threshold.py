@@ -521,7 +521,7 @@ def _least_saving(
 @rule(
     "H016",
     about="evaluation",
-    title="More accurate than one constant prediction, but dearer",
+    title="More accurate than one constant prediction, but more expensive",
     severity="act",
     advice="Choose by the costs: train or cut the model with them, or give the constant prediction.",
     reference="Tan, Steinbach & Kumar (2005), ch. 5; Provost & Fawcett (1997), KDD",

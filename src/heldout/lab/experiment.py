@@ -18,6 +18,7 @@ from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.lab.parameters import PARAMETERS, list_all
 from heldout.resampling.workers import WORTHWHILE, Jobs, Progress, Ticker, check_jobs, run_by_processes
+from heldout.synonyms import refuse_too_many, takes_synonyms, translate
 
 if TYPE_CHECKING:
     from heldout.lab.demonstration import Demonstration, Observed
@@ -68,6 +69,7 @@ EXPERIMENTS: dict[str, Experiment] = {}
 """Every experiment that was declared so far, by its name; `find_experiments` knows them all."""
 
 
+@takes_synonyms
 def find_experiments() -> dict[str, Experiment]:
     """Every experiment, by the name that the command line knows it by.
 
@@ -112,7 +114,8 @@ def experiment(
         def run(*given: P.args, **options: P.kwargs) -> Demonstration:
             from heldout.lab.demonstration import Demonstration
 
-            bound = signature.bind(*given, **options)
+            refuse_too_many(name, signature.parameters, given)
+            bound = signature.bind(*given, **translate(name, signature.parameters, given, options))
             bound.apply_defaults()
             values = {key: _settle(name, signature.parameters[key], value) for key, value in bound.arguments.items()}
             observed = function(**values)  # type: ignore[call-arg]

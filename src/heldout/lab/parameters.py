@@ -221,7 +221,7 @@ PARAMETERS: dict[str, Parameter] = {
     "draws": Parameter(
         "int", "N", "How often the experiment is repeated on new data.", whole(2), _one(int), RUNNING
     ),
-    "seed": Parameter("int", "N", "Where everything random begins.", whole(0), _one(int), RUNNING),
+    "seed": Parameter("int", "N", "Seed of the random number generator.", whole(0), _one(int), RUNNING),
     "jobs": Parameter(
         'int or "auto", optional', "auto|N",
         "Processes at the same time; -1 is one per core, auto takes all cores where it would take long. The figures "
@@ -229,7 +229,7 @@ PARAMETERS: dict[str, Parameter] = {
         keep, panel=RUNNING,
     ),
     "progress": Parameter(
-        "callable or False, optional", "", "Called with (done, total); a bar on a terminal unless said.", keep
+        "callable or False, optional", "", "Called with (done, total); a bar on a terminal by default.", keep
     ),
 }  # fmt: skip
 """Every parameter by its name; an experiment takes some of them, with usual values of its own."""

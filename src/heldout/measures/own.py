@@ -22,6 +22,7 @@ from heldout.errors import HeldoutError, OptionError, first_line
 from heldout.measures.catalogue import register, spelled
 from heldout.measures.cells import AGGREGATES, CORNERS, SUMS, WHOLE_TABLE, class_cells
 from heldout.measures.declare import Direction, Headline, Kind, Measure, Scope, write_formula
+from heldout.synonyms import takes_synonyms
 
 Needs = Literal["predicted", "score"]
 # What functions call a column of weights, and the scores of the cases.
@@ -68,6 +69,7 @@ def measure(
     undefined: str = ...,
     reference: str = ...,
 ) -> Callable[[Callable[..., Any]], Measure]: ...
+@takes_synonyms
 def measure(
     formula: Callable[..., Any] | str | None = None,
     *,
@@ -244,6 +246,7 @@ def _calculate(node: ast.expr, named: Mapping[str, Any]) -> Any:
     return named[node.id] if isinstance(node, ast.Name) else float(node.value)  # type: ignore[attr-defined]
 
 
+@takes_synonyms
 def metric(
     function: Callable[..., Any] | None = None,
     *,

@@ -343,7 +343,7 @@ def integrated_calibration_index(ranking: Ranking) -> tuple[Any, Any]:
     intervals=("smooth-inversion",),
 )
 def calibration_error_quantile(ranking: Ranking, *, quantile: float = 0.9) -> tuple[Any, Any]:
-    """Distance from the smooth calibration curve that this share of the cases does not exceed: E90 unless said."""
+    """Distance from the smooth calibration curve that this share of the cases does not exceed: E90 by default."""
     curve = smooth_calibration(ranking)
     if curve.reason:
         return 0.0, 0.0

@@ -18,6 +18,7 @@ from heldout.intervals.dependence import AGAIN, FOLD_TARGET, ONCE
 from heldout.plans.plan import Cases, Plan, Splits, check_number, check_seed, make_generator, option_text
 from heldout.plans.strata_and_groups import check_no_groups, check_rare_classes, deal_groups, deal_rows, number_groups
 from heldout.predictions.label_encoding import encode
+from heldout.synonyms import takes_synonyms
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def check_enough_rows(n: int, k: int) -> None:
         )
 
 
+@takes_synonyms
 def kfold(k: int = 10, *, repeats: int = 1, stratified: bool = True, seed: int | None = None) -> KFold:
     """K-fold cross-validation, stratified unless told otherwise.
 
@@ -130,6 +132,7 @@ class ByColumn(Plan):
         return Splits.partition(self.folds)
 
 
+@takes_synonyms
 def by_column(fold_of_every_row: Any, *, name: str | None = None) -> ByColumn:
     """Folds from a column: rows with the same value are tested together.
 
@@ -284,6 +287,7 @@ def _check_rows_left(n: int, p: int) -> None:
         )
 
 
+@takes_synonyms
 def leave_one_out() -> LeaveOneOut:
     """Test every row with the model trained on all the others.
 
@@ -301,6 +305,7 @@ def leave_one_out() -> LeaveOneOut:
     return LeaveOneOut()
 
 
+@takes_synonyms
 def leave_p_out(p: int) -> LeavePOut:
     """Test every set of p rows with the model trained on all the others.
 
@@ -322,6 +327,7 @@ def leave_p_out(p: int) -> LeavePOut:
     return LeavePOut(p)
 
 
+@takes_synonyms
 def leave_one_group_out() -> LeaveOneGroupOut:
     """Test every group with the model trained on all the others.
 
@@ -373,6 +379,7 @@ class TimeOrdered(Plan):
         return Splits.of(n, tests, trains, repeat=[0] * self.folds, fold=range(self.folds))
 
 
+@takes_synonyms
 def time_ordered(folds: int = 5, *, gap: int = 0) -> TimeOrdered:
     """Test each of several blocks with the model trained on the rows before it, in the order given.
 
@@ -492,6 +499,7 @@ def _deal_out(rows: list[int], k: int) -> list[int]:
     return [row for start in range(k) for row in rows[start::k]]
 
 
+@takes_synonyms
 def weka(k: int = 10, seed: int = 1) -> Weka:
     """Weka's folds, so that its figures can be had to the last digit.
 

@@ -37,6 +37,7 @@ from heldout.plans.strata_and_groups import (
     expand_groups,
     number_groups,
 )
+from heldout.synonyms import takes_synonyms
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ def _draw_test_part(cases: Cases, tested: int, random: np.random.Generator, *, s
     return draw_rows(counts - apportion(counts, cases.n - tested), random, cases.truth)
 
 
+@takes_synonyms
 def holdout(train: float = 2 / 3, *, stratified: bool = True, seed: int | None = None) -> Holdout:
     """One training part with this share of the rows; the rest is tested.
 
@@ -140,6 +142,7 @@ def holdout(train: float = 2 / 3, *, stratified: bool = True, seed: int | None =
     return Holdout(train, stratified, seed)
 
 
+@takes_synonyms
 def subsampling(
     times: int = 30, train: float = 2 / 3, *, stratified: bool = True, seed: int | None = None
 ) -> Subsampling:
@@ -186,6 +189,7 @@ class Resubstitution(Plan):
         return Splits.of(cases.n, [rows], [rows])
 
 
+@takes_synonyms
 def resubstitution() -> Resubstitution:
     """Train and test on all rows.
 
@@ -312,6 +316,7 @@ def _is_constant(codes: NDArray[np.int64]) -> bool:
     return bool((codes == codes[0]).all())
 
 
+@takes_synonyms
 def bootstrap(
     times: int = 200, *, stratified: bool = False, correction: Correction = "", seed: int | None = None
 ) -> Bootstrap:
@@ -341,6 +346,7 @@ def bootstrap(
     return Bootstrap(times, stratified, correction, seed)
 
 
+@takes_synonyms
 def bootstrap_632(times: int = 200, *, stratified: bool = False, seed: int | None = None) -> Bootstrap:
     """The bootstrap with Efron's .632 weights.
 
@@ -366,6 +372,7 @@ def bootstrap_632(times: int = 200, *, stratified: bool = False, seed: int | Non
     return Bootstrap(times, stratified, ".632", seed)
 
 
+@takes_synonyms
 def bootstrap_632_plus(times: int = 200, *, stratified: bool = False, seed: int | None = None) -> Bootstrap:
     """The bootstrap with the .632+ weights, which give less to the training error where a learner overfits.
 

@@ -21,6 +21,7 @@ from heldout.intervals.dependence import AGAIN, ONCE
 from heldout.plans.folds import kfold, leave_one_group_out, leave_one_out, leave_p_out, time_ordered, weka
 from heldout.plans.holdout_and_bootstrap import bootstrap, holdout, resubstitution, subsampling
 from heldout.plans.plan import Cases, Correction, Plan, Splits, check_number, check_seed
+from heldout.synonyms import takes_synonyms
 
 PAIRS = "give a splitter such as KFold(5), or pairs of training and test rows: [([1, 2], [0]), ([0, 2], [1])]."
 
@@ -173,6 +174,7 @@ def _number_splits(n: int, tests: Sequence[Integers]) -> tuple[list[int] | None,
     return repeat, fold
 
 
+@takes_synonyms
 def given(splitter: Any, *, seed: int | None = None) -> Plan:
     """The splits of a scikit-learn splitter or of pairs of training and test rows; a number k means k folds.
 
@@ -269,6 +271,7 @@ class Nested(Plan):
         return Nested(self.outer.seeded(seed), self.inner.seeded(seed))
 
 
+@takes_synonyms
 def nested(outer: Any, inner: Any) -> Nested:
     """Judge by the outer plan what the inner plan tuned; each a plan, or its text.
 
@@ -377,6 +380,7 @@ FORMS: tuple[tuple[str, Callable[[Captures], Plan]], ...] = (
 """Each form of text, and the plan that it means."""
 
 
+@takes_synonyms
 def read_plan(plan: Any, seed: int | None = None) -> Plan:
     """A plan from its text, a number of folds, a scikit-learn splitter, pairs of rows, or a plan.
 
