@@ -103,7 +103,7 @@ def test_exact_counts_every_sign(differences, form):
 def test_ties_do_not_make_p_smaller_than_signs_can(n):
     # All differences are alike, so every rank is shared: scipy tosses every sign.
     ones, zeros = np.ones(n), np.zeros(n)
-    theirs = stats.wilcoxon(ones, method=stats.PermutationMethod(n_resamples=2**13))
+    theirs = stats.wilcoxon(ones, method=cast("Any", stats.PermutationMethod(n_resamples=2**13)))
     assert wilcoxon(ones, zeros).p == pytest.approx(theirs.pvalue, rel=1e-12)
     assert wilcoxon(ones, zeros).p == pytest.approx(2.0 ** (1 - n), rel=1e-12)
     assert wilcoxon(np.append(ones, 0.0), np.zeros(n + 1)).p == pytest.approx(2.0 ** (1 - n), rel=1e-12)
@@ -111,7 +111,7 @@ def test_ties_do_not_make_p_smaller_than_signs_can(n):
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_the_verdict_agrees_with_what_the_review_says_is_possible(n):
-    results = {"data": [f"d{i}" for i in range(n)], "A": [81.0 - 3 * i for i in range(n)]}
+    results: dict[str, Any] = {"data": [f"d{i}" for i in range(n)], "A": [81.0 - 3 * i for i in range(n)]}
     compared = heldout.compare(pd.DataFrame(results | {"B": [value - 1 for value in results["A"]]}))
     possible = "so nothing can be shown at level 0.95" not in str(compared)
     assert (possible, "better" in compared.verdict) == (n == 6, n == 6)

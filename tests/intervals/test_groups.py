@@ -170,7 +170,8 @@ def test_a_constant_answer_is_no_surer_with_groups(classes, weighted):
     rng = np.random.default_rng(3)
     truth, group, weight = rng.integers(0, classes, 200), rng.integers(0, 66, 200), rng.uniform(0.5, 2, 200)
     options: dict[str, Any] = {"weight": weight if weighted else None, "labels": list(range(classes)), "positive": 1}
-    grouped, single = (evaluate(truth, np.zeros(200, dtype=int), **options, **more) for more in ({"group": group}, {}))
+    kinds: tuple[dict[str, Any], ...] = ({"group": group}, {})
+    grouped, single = (evaluate(truth, np.zeros(200, dtype=int), **options, **more) for more in kinds)
     # No case that was met moves any of these.
     still = ("kappa", "linear_kappa", "quadratic_kappa", "positive_likelihood_ratio", "negative_likelihood_ratio")
     for mine, other in zip(grouped.estimates, single.estimates, strict=True):

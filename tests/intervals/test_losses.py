@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,10 +194,12 @@ def test_no_right_answer_seen_is_not_certainty(n, classes):
 
 def test_no_right_answer_seen_with_weights_and_groups_is_less_certain():
     truth = np.tile([0, 1], 10)
-    plain, weighted, grouped = (
-        tally(1.0 - truth, truth == 1, **more)
-        for more in ({}, {"weight": np.arange(1.0, 21.0)}, {"group": (np.arange(20) // 2, np.arange(10))})
+    kinds: tuple[dict[str, Any], ...] = (
+        {},
+        {"weight": np.arange(1.0, 21.0)},
+        {"group": (np.arange(20) // 2, np.arange(10))},
     )
+    plain, weighted, grouped = (tally(1.0 - truth, truth == 1, **more) for more in kinds)
     for loss in ("brier", "log_loss"):
         lows = [loss_limits(seen, loss)[0] for seen in (plain, weighted, grouped)]
         assert lows[0] > lows[1] > 0
