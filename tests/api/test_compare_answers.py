@@ -195,8 +195,9 @@ def test_pairs_by_name():
     assert BOTH["roc_auc"] is BOTH["roc_auc[1]"] is BOTH.get("good", "poor", "roc_auc")
     with pytest.raises(OptionError, match="There is no comparison by 'recall'"):
         BOTH["recall"]
-    with pytest.raises(OptionError, match="no comparison of 'poor' with 'good'"):
-        BOTH.get("poor", "good")
+    assert BOTH.get("poor", "good").tested.difference == -BOTH.get("good", "poor").tested.difference
+    with pytest.raises(OptionError, match="no comparison of 'poor' with 'none'"):
+        BOTH.get("poor", "none")
     three = compare(GOOD, POOR, GOOD, measures="accuracy")
     with pytest.raises(OptionError, match="3 pairs were compared by 'accuracy'"):
         three["accuracy"]

@@ -114,8 +114,7 @@ def test_where_the_test_and_the_interval_disagree_about_zero_that_is_said():
     assert pair.tested.p == pytest.approx(mid_p)
     assert pair.tested.high < 0
     assert pair.tested.note == (
-        "the interval (tango) leaves out 0, and the test (mcnemar, p = .052) does not reject: "
-        "the verdict is the test's"
+        "the interval (tango) leaves out 0, and the test (mcnemar, p = .052) does not reject: the verdict is the test's"
     )
     assert "leaves out 0 although the test (p = .052) does not reject" in compared.review["H054"].title
     b[26:40] = 1 - b[26:40]

@@ -55,6 +55,7 @@ def test_labels_that_the_first_rows_do_not_show_are_found_by_another_reading(tmp
     frame = table()
     folder = parts(frame.sort("truth"), tmp_path / "preds")
     batches = batches_of(folder, engine="stream")
+    assert batches is not None
     frames, readings = type(batches).frames, []
 
     def counting(self, *given, **options):

@@ -23,10 +23,10 @@ def multiclass_auc_limits(
     return found.low, found.high
 
 
-def ovr_auc(scores: Any, codes: Any, k: int) -> np.ndarray:
-    """The area of each class against the rest: the macro average of that class and one other, taken together."""
+def ovr_auc(scores: Any, codes: Any, k: int, *, weight: Any = None) -> np.ndarray:
+    """The area of each class against the rest, as that of two classes."""
     areas = np.full(k, np.nan)
     for class_ in np.unique(codes):
         own = np.column_stack([-scores[:, class_], scores[:, class_]])
-        areas[class_] = multiclass_auc(own, (codes == class_).astype(np.int64), 2)
+        areas[class_] = multiclass_auc(own, (codes == class_).astype(np.int64), 2, weight=weight)
     return areas

@@ -12,10 +12,11 @@ from sklearn.calibration import calibration_curve
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score, top_k_accuracy_score
+from tests.intervals.averaged_areas import multiclass_auc, ovr_auc
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
-from heldout.intervals.multiclass_areas import AREA_AVERAGES, multiclass_auc, ovr_auc
+from heldout.intervals.multiclass_areas import AREA_AVERAGES
 from heldout.measures import probability
 from heldout.measures.quantity import Bound
 from heldout.measures.recalibration import recalibrate

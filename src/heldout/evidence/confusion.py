@@ -18,6 +18,7 @@ from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
 from heldout.evidence.labels import check_same_kind, join_keys, join_labels, places
 from heldout.files.matrix import check_matrix, check_total, name_matrix
+from heldout.values import state_of
 
 # One message for a fault that several functions can find.
 NAME_EVERY_CLASS = "name every class that occurs in truth or prediction."
@@ -195,6 +196,9 @@ class Confusion:
             return None
         kinds, first, kind_index = np.unique((tp * tall + fn) * wide + fp, return_index=True, return_inverse=True)
         return None if 2 * len(kinds) > self.n_classes else (self.corners[first], kind_index)
+
+    # What was derived is left out of copies: it can be made again, and not all of it can be pickled.
+    __getstate__ = state_of
 
     @cached_property
     def memo(self) -> dict[Any, Any]:

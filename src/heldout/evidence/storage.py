@@ -128,6 +128,10 @@ def _keys(values: Any, *, as_text: bool) -> NDArray[Any]:
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is of the kind that the annotation of its field says."""
     origin, parts = get_origin(hint), get_args(hint)
+    if hasattr(origin, "__value__"):
+        # From NumPy 2.5 on, NDArray is an alias that names its meaning (PEP 695).
+        hint = origin.__value__[parts]
+        origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return any(_fits(value, part) for part in parts)
     if origin is Literal:
