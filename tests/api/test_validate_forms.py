@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -111,3 +112,15 @@ def test_objects_on_a_file_still_get_numbers_and_codes(tmp_path):
     pd.DataFrame({"colour": COLOURS, "class": Y}).to_csv(path, index=False)
     found = validate(LogisticRegression(), path, plan="3-fold")
     assert found["accuracy"].value > 0.7
+
+
+@pytest.mark.parametrize("container", [list, tuple, np.array, pd.Series, pl.Series])
+def test_a_list_of_texts_is_what_a_pipeline_of_texts_takes(container):
+    texts, classes = ["a b c", "c d e", "a c f"] * 30, list("pqp") * 30
+    learner = make_pipeline(CountVectorizer(token_pattern=r"\w"), MultinomialNB())
+    found = heldout.validate(learner, container(texts), classes, cv=3)
+    expected = cross_val_predict(learner, texts, classes, cv=3)
+    assert found["accuracy"].value == np.mean(expected == np.array(classes))
+    assert "Findings" in str(found)
+    with pytest.raises(heldout.HeldoutError, match=r"^The features must have two sides"):
+        heldout.validate(learner, container([1.0, 2.0, 3.0] * 30), classes, cv=3)

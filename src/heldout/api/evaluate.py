@@ -221,14 +221,11 @@ def _count_batches(batches: Iterator[Any], options: EvaluateArguments) -> Eviden
     evidence = Evidence(options["labels"], options["positive"], options["threshold"], options["missing"])
     scored = False
     for number, batch in enumerate(batches, 1):
-        if (
-            not isinstance(batch, tuple | list)
-            or len(batch) != 2
-            or not all(hasattr(part, "__len__") for part in batch)
-        ):
+        pair = isinstance(batch, tuple | list) and len(batch) == 2
+        if not pair or not all(hasattr(part, "__len__") for part in batch):
             raise OptionError(
-                f"Batch {number} is no pair of true classes and predictions or scores. It is of type "
-                f"{type(batch).__name__}.",
+                f"Batch {number} is no pair of two columns, true classes and predictions or scores. It is "
+                f"{'a pair of single values' if pair else f'of type {type(batch).__name__}'}.",
                 hint="give pairs of arrays, as in evaluate((y, model(X)) for X, y in loader).",
             )
         # Scores of one batch may all be whole numbers, as classes are.

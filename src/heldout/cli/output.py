@@ -157,8 +157,9 @@ class Outputs:
     full: bool = False
     chosen: bool = False
     predictions: str | None = None
-    # The files of -o that are none of these forms.
+    # The files of -o that are none of these forms, and the forms that others of its files are.
     others: tuple[str, ...] = ()
+    by_ending: tuple[str, ...] = ()
 
     @classmethod
     def gather(cls, output: Sequence[str] = (), **given: Any) -> Outputs:
@@ -168,6 +169,7 @@ class Outputs:
         {'json': '-', 'html': 'report.html'}
         """
         others: list[str] = []
+        by_ending: list[str] = []
         for path in output:
             form = FORM_OF_ENDING.get(Path(path).suffix.lower())
             if form is None:
@@ -178,7 +180,8 @@ class Outputs:
                 )
             else:
                 given[form] = path
-        return cls(**given, others=tuple(others))
+                by_ending.append(form)
+        return cls(**given, others=tuple(others), by_ending=tuple(by_ending))
 
     def take(self, ending: str) -> tuple[Outputs, list[str]]:
         """The outputs without the files of -o that have this ending, and these; a command writes them itself."""
@@ -227,7 +230,7 @@ class Outputs:
             if path == STANDARD_OUTPUT:
                 continue
             if form != "chart":
-                check_writable(form, path)
+                check_writable("output" if form in self.by_ending else form, path)
             other = taken.setdefault(_identify(path), f"--{form}")
             twice = form == "output" and self.others.count(path) > 1
             if (other != f"--{form}" or twice) and (other == "the input" or not _is_device(path)):

@@ -463,8 +463,9 @@ def refuse_repeated(name: object, times: int, way: str = "") -> ValuesError:
 
 def refuse_copies(name: object, times: int, ids: int) -> ValuesError:
     """The error of ids that stand in several rows where every row is a case of its own."""
+    several = "1 id stands" if ids == 1 else f"{ids:,} ids stand"
     return ValuesError(
-        f"The id {name!r} stands in {times:,} rows; {ids:,} ids stand in more than one.",
+        f"The id {name!r} stands in {times:,} rows; {several} in more than one.",
         hint=WITH_COPIES,
     )
 

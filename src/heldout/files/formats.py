@@ -44,8 +44,8 @@ FOREIGN: tuple[tuple[bytes, tuple[str, ...], str, str], ...] = (
     (b"7z\xbc\xaf", (), "a 7z archive", _UNPACK),
     (b"\x89HDF", (), "an HDF5 file", _AS_TABLE),
     (b"SQLite format 3", (), "an SQLite database", _AS_TABLE),
-    (b"\x80\x04\x95", (), "a pickle, which is not opened because it may run code", _AS_TABLE),
-    (b"\x80\x05\x95", (), "a pickle, which is not opened because it may run code", _AS_TABLE),
+    (b"\x80\x04\x95", (), "a pickle of Python, which may run code when it is opened, and", _AS_TABLE),
+    (b"\x80\x05\x95", (), "a pickle of Python, which may run code when it is opened, and", _AS_TABLE),
 )
 
 

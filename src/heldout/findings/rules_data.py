@@ -35,7 +35,7 @@ def feature_column(problem: Problem, place: int) -> NDArray[Any]:
     if hasattr(features, "tocsr"):
         return np.asarray(features.tocsc()[:, [place]].toarray()).ravel()
     if isinstance(features, np.ndarray):
-        column: Any = features[:, place]
+        column: Any = features if features.ndim == 1 else features[:, place]
     else:
         import narwhals.stable.v2 as nw
 
@@ -78,7 +78,7 @@ def same_rows(problem: Problem) -> Codes:
     if hasattr(problem.features, "tocsr"):
         hashed = hashed + _sparse(problem.features.tocsr())
     else:
-        for place in range(problem.features.shape[1]):
+        for place in range(problem.width):
             hashed = hashed * np.uint64(31) + _mixed(_bits(feature_column(problem, place)), place + 1)
     _, first, codes = np.unique(hashed, return_index=True, return_inverse=True)
     # Numbered as they are met, so that nothing depends on the hash.
@@ -102,7 +102,7 @@ def chance_of_same(problem: Problem) -> NDArray[np.float64]:
     if hasattr(problem.features, "tocsr"):
         # Of thousands of columns nearly all of which are 0, none is worth a look by itself.
         return np.zeros(k)
-    for place in range(problem.features.shape[1]):
+    for place in range(problem.width):
         values = np.unique(_bits(feature_column(problem, place)), return_inverse=True)[1].reshape(-1)
         keys, counts = np.unique(values.astype(np.int64) * k + problem.truth, return_counts=True)
         agree = np.bincount(keys % k, weights=counts * (counts - 1.0), minlength=k)

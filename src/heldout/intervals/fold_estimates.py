@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import method_key
+from heldout.arguments import counted, method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
@@ -133,7 +133,7 @@ class FoldEstimate(Estimate):
         other = "pooled" if self.rule == "mean" else "mean over folds"
         message = (
             f"{self.rule}: {self.reason} ({self.reference}); {other} {number(self.other, style, digits)}, "
-            f"standard deviation over {self.folds:,} folds {number(self.spread, style, digits)}"
+            f"standard deviation over {counted(self.folds, 'fold')} {number(self.spread, style, digits)}"
         )
         return [*Estimate.blocks(self), Note(message), *([Note(f"estimates {self.target}")] if self.target else [])]
 

@@ -225,7 +225,8 @@ class ScoreEstimator:
             chance = share(null_expectation(evidence, measure.component))
             return f"a perfectly calibrated model would show {chance} with these bins"
         if measure.name == "log_loss" and evidence.clipped:
-            return f"{evidence.clipped:,} of the probabilities of what came true are 0, and count as the least beside 1"
+            are = "is 0, and counts" if evidence.clipped == 1 else "are 0, and count"
+            return f"{evidence.clipped:,} of the probabilities of what came true {are} as the least beside 1"
         return ""
 
     __getstate__ = state_of

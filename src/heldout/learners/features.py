@@ -61,6 +61,8 @@ class FeatureTable:
         """The values of one column."""
         if self.frame is not None:
             return self.frame.get_column(column).to_native()
+        if self.native.ndim == 1:
+            return self.native
         index = self.columns.index(column)
         return self.native[:, [index]].toarray().ravel() if self.sparse else _as_numbers(self.native[:, index])
 
@@ -168,7 +170,7 @@ def _from_frame(data: Any) -> FeatureTable:
     if isinstance(frame, nw.LazyFrame):
         raise ColumnError("The data frame is lazy, so it holds no rows yet.", hint="call .collect() on it first.")
     if isinstance(frame, nw.Series):
-        raise _one_side_error(len(frame))
+        return _from_array(np.asarray(frame.to_list(), dtype=object), "the column")
     if not isinstance(frame, nw.DataFrame):
         return _from_array(_from_tensor(data), "the array")
     if not len(frame):
@@ -207,6 +209,8 @@ def _stack_rows(data: Sequence[Any]) -> NDArray[Any]:
             "The features are a list of dictionaries.",
             hint="make a data frame of them first, for example polars.DataFrame(rows).",
         )
+    if all(isinstance(value, str) for value in data):
+        return np.array(data, dtype=object)
     lengths = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in data]
     if -1 in lengths:
         raise _one_side_error(len(data))
@@ -230,7 +234,10 @@ def _from_array(array: Any, source: str) -> FeatureTable:
     if not array.shape[0]:
         raise ValuesError("The features have no rows.", hint="pass at least two cases of each class.")
     if array.ndim == 1 and array.dtype.names is None:
-        raise _one_side_error(len(array))
+        if not all(isinstance(value, str) for value in array):
+            raise _one_side_error(len(array))
+        # What a pipeline that begins with a vectorizer takes: one text for each case.
+        return FeatureTable(array.astype(object), ("text",), len(array), "the texts")
     if array.ndim != 2:
         shape = " × ".join(f"{side:,}" for side in array.shape)
         shown = f"records with {len(array.dtype.names)} fields" if array.ndim == 1 else f"{array.ndim} sides ({shape})"

@@ -61,7 +61,9 @@ class Problem:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return int(self.features.shape[1])
+        sides = self.features.shape
+        # One text for each case is one feature.
+        return int(sides[1]) if len(sides) > 1 else 1
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -532,6 +532,9 @@ def _given(labels: Sequence[Label], columns: dict[str, Any], names: tuple[Label,
         raise LabelError(
             f"The labels given leave out classes that occur: {listing(map(quoted, left))}. "
             f"Given were: {listing(map(quoted, given))}.",
-            hint=NAME_EVERY_CLASS,
+            hint=f"labels are values that occur, such as {listing(map(repr, left), most=2)}, and no names to display: "
+            "rename the values of the data to change how classes are called."
+            if not known & classes
+            else NAME_EVERY_CLASS,
         )
     return given

@@ -322,8 +322,13 @@ def _title(evaluation: Evaluation) -> Title:
 
 def _columns(evaluation: Evaluation) -> Prose:
     guessed = evaluation.source.guessed
-    flags = ", ".join(f"--{role}" for role in guessed)
-    more = f"; --fold {NO_COLUMN} takes all as predictions of one model" if "fold" in guessed else ""
+    in_python = evaluation.source.name == "the data frame"
+    flags = ", ".join(f"{role}=" if in_python else f"--{role}" for role in guessed)
+    more = (
+        f"; {'fold=' if in_python else '--fold '}{NO_COLUMN} takes all as predictions of one model"
+        if "fold" in guessed
+        else ""
+    )
     guesses = f" ({listing(guessed)} guessed from the column names; {flags} to change{more})" if guessed else ""
     return Prose(evaluation.source.sentence() + guesses)
 
