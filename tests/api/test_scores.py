@@ -248,7 +248,7 @@ def test_of_several_classes_one_is_told_from_the_others():
     [
         (["nan"], "1 of 10 rows has a missing value: score in 1; it is row 4"),
         (["inf"], "1 score is not finite, in row 4"),
-        (["NA"], "1 of 10 values is not: 'NA'; it is in row 4"),
+        (["high"], "1 of 10 values is not: 'high'; it is in row 4"),
         (["inf", "-inf"], "2 scores are not finite; the first is in row 4"),
         (["", ""], "2 of 10 rows have missing values: score in 2; the first is row 4"),
     ],
