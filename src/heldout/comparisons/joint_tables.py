@@ -147,7 +147,7 @@ class PairedQuantity:
             return np.asarray(self.bound.value(class_cells(tp[:, 1], fn[:, 1], fp[:, 1], tp[:, 0])))
         tn = true_negatives(total, tp, fn, fp, lambda c: drawn[:, (truth != c) & (answer != c)].sum(axis=1))
         classes = class_cells(tp, fn, fp, tn)
-        margins = Margins(tp + fn, tp + fp, classes, tp.sum(axis=1), fn.sum(axis=1), _no_table, k)
+        margins = Margins(tp + fn, tp + fp, total, classes, tp.sum(axis=1), fn.sum(axis=1), _no_table, k)
         if self.axis == "table":
             return self._table_value(drawn, margins, truth, answer)
         if self.strict:
