@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 
 import heldout
 from heldout.engines.memory import refuse_copies
@@ -57,3 +59,51 @@ def test_a_pickle_is_refused_in_one_sentence(run, tmp_path):
     assert status == 2
     assert err.startswith(f"{tmp_path / 'x.pkl'} is a pickle of Python, which ")
     assert "code, which cannot" not in err
+
+
+@pytest.mark.parametrize("role", ["weight", "group", "fold", "id"])
+@pytest.mark.parametrize("other", ["truth", "predicted"])
+def test_one_column_has_one_role(role, other):
+    frame = pl.DataFrame({"truth": TRUTH, "predicted": PREDICTED})
+    with pytest.raises(heldout.HeldoutError, match=rf"^{role} and {other} are the same column of the data frame"):
+        heldout.evaluate(frame, **{role: other})
+    with pytest.raises(heldout.HeldoutError, match=rf"^{role} and {other} are the same column of "):
+        heldout.evaluate(frame.lazy(), **{role: other})
+
+
+def test_sparse_matrices_are_to_be_arrays():
+    with pytest.raises(heldout.HeldoutError, match=r"^truth is a sparse matrix\.\nHint: .*\.toarray\(\)"):
+        heldout.evaluate(csr_matrix(np.array(TRUTH)[:, None]), PREDICTED)
+    with pytest.raises(heldout.HeldoutError, match=r"^score is a sparse matrix\.\nHint: .*\.toarray\(\)"):
+        heldout.evaluate(TRUTH, score=csr_matrix(np.array(PREDICTED)[:, None] / 2))
+
+
+@pytest.mark.parametrize("container", [lambda periods: periods, pd.Series])
+def test_periods_are_dates(container):
+    months = pd.period_range("2024-01", periods=40, freq="M")
+    found = heldout.evaluate(TRUTH, PREDICTED, slices={"month": container(months)}).slices()
+    assert [row["slice"] for row in found.rows()] == ["2024", "2025", "2026", "2027"]
+
+
+def test_predictions_by_model_in_the_words_of_others():
+    models = {"a": PREDICTED, "b": TRUTH[::-1]}
+    expected = heldout.compare(models, truth=TRUTH, measures="accuracy")
+    assert heldout.compare(y_true=TRUTH, y_pred=models, measures="accuracy").rows() == expected.rows()
+    scores = {name: [value / 2 for value in values] for name, values in models.items()}
+    assert heldout.compare(y_true=TRUTH, y_score=scores, measures="roc_auc").rows()[0]["a"] == "a"
+
+
+def test_limits_of_numbers_are_said():
+    with pytest.raises(heldout.HeldoutError, match=r"^k of top_k_accuracy must be a whole number from 1 up\. Got '0'"):
+        heldout.evaluate(TRUTH, PREDICTED, measures=["top_k_accuracy(k=0)"])
+    with pytest.raises(heldout.HeldoutError, match=r"prevalence must lie .* Got 0\.\nHint: for example 0\.1"):
+        heldout.plan_study("recall", value=0.8, width=0.1, prevalence=0)
+
+
+def test_there_is_no_or_in_a_gate():
+    with pytest.raises(heldout.HeldoutError, match=r"there is no 'or', every requirement must be met\.\nHint: "):
+        heldout.check(heldout.evaluate(TRUTH, PREDICTED), require="accuracy >= 0.5 or recall >= 0.9")
+
+
+def test_a_matrix_of_fractions_says_how_much_it_holds():
+    assert str(heldout.evaluate(matrix=[[5.5, 1], [2, 3]])).startswith("11.50 cases · ")

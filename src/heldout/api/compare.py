@@ -193,7 +193,7 @@ def compare(
         check_whole("replicates", replicates, 1)
     ignored = check_codes(ignore)
     if not classifiers:
-        raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
+        classifiers, predicted, score = _take_named(predicted, score), None, None
     if y is not None and truth is not None:
         raise OptionError("The true classes were given twice, as y and as truth.", hint="give one of them.")
     EngineOptions.from_options(large).checked()
@@ -255,6 +255,14 @@ class _SplitOptions(NamedTuple):
                 f"{listing(given)}.",
                 hint="leave them out; folds of predictions are a column of the file (fold=, --fold).",
             )
+
+
+def _take_named(predicted: Any, score: Any) -> tuple[Any, ...]:
+    """Predictions or scores by the names of the models, as scikit-learn's words would have them."""
+    given = [one for one in (predicted, score) if one is not None]
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        return (given[0],)
+    raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
 
 
 def _open_table(classifiers: Sequence[Any]) -> Any:

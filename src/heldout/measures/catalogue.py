@@ -227,6 +227,7 @@ def _parameter(measure: Measure, key: str, given: Any) -> float:
         kind = "whole" if key == "k" else "positive" if not reached else "not negative"
         end = f" up to {high:g}" if math.isfinite(high) else ""
         what = f"a number that is not negative{end}" if kind == "not negative" else f"a {kind} number{end}"
+        what += " from 1 up" if key == "k" and low == 1 else ""
         raise OptionError(
             f"{key} of {measure.name} must be {what}. Got {given!r}.",
             hint=f"for example {measure.name}({key}={measure.parameters[key]:g}).",

@@ -376,6 +376,8 @@ def raw_scores(values: Any, names: Sequence[str] = (), called: str = "score") ->
 
 def _square(values: Any, called: str) -> NDArray[Any] | None:
     """A table of scores, if that is what was given."""
+    if hasattr(values, "tocsr"):
+        raise ValuesError(f"{called} is a sparse matrix.", hint="make an array of it first: .toarray().")
     if hasattr(values, "detach"):
         values = values.detach()
         values = values.cpu() if hasattr(values, "cpu") else values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from heldout.arguments import SPELLED_EXACTLY, listing, suggest
@@ -117,6 +117,24 @@ def is_no_column(given: Any) -> bool:
     (True, False, False)
     """
     return isinstance(given, str) and given == NO_COLUMN
+
+
+def check_apart(wanted: Mapping[str, Any], source: str) -> None:
+    """Refuse one column as the truth and the prediction, or as one of these and something else."""
+    if wanted.get("truth") is not None and wanted["truth"] == wanted.get("predicted"):
+        raise ColumnError(
+            f"Truth and prediction are the same column of {source}: {wanted['truth']!r}.",
+            hint="choose two columns: --truth and --predicted (in Python truth= and predicted=).",
+        )
+    for role in ("weight", "group", "fold", "id"):
+        other = next(
+            (one for one in ("truth", "predicted") if role in wanted and wanted.get(one) == wanted[role]), None
+        )
+        if other is not None:
+            raise ColumnError(
+                f"{role} and {other} are the same column of {source}: {wanted[role]!r}.",
+                hint=f"name another column with --{role} (in Python {role}=), or leave it out.",
+            )
 
 
 def check_column(name: Any, columns: Sequence[Any], source: str) -> Any:

@@ -27,6 +27,8 @@ def unwrap(values: Any, name: str) -> Any:
         return one_column(np.asarray(values) if isinstance(values, np.matrix) else values, name)
     if isinstance(values, list | tuple | range):
         return array_of(values)
+    if hasattr(values, "tocsr"):
+        raise LabelError(f"{name} is a sparse matrix.", hint="make an array of it first: .toarray().ravel().")
     import narwhals.stable.v2 as nw
 
     series = nw.from_native(_as_series(values), allow_series=True, pass_through=True)

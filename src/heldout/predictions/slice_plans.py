@@ -103,7 +103,7 @@ def called(name: str) -> str:
 
 
 def slice_values(values: Any, name: str) -> NDArray[Any] | Coded:
-    """Numbers and dates as an array of them; anything else encoded by its values.
+    """Numbers and dates as an array of them, periods by the day on which they begin; anything else by its values.
 
     >>> slice_values([1.5, None], "dose").tolist(), slice_values(["b", "a"], "sex").labels
     ([1.5, nan], ('a', 'b'))
@@ -126,6 +126,10 @@ def value_texts(values: Any, name: str) -> Coded:
 
 
 def _unwrapped(values: Any, name: str) -> Any:
+    if str(getattr(values, "dtype", "")).startswith("period["):
+        import pandas as pd
+
+        values = pd.PeriodIndex(values).to_timestamp()
     try:
         column = unwrap(values, f"the slice column {called(name)}")
     except HeldoutError as error:

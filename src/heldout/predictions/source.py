@@ -29,6 +29,7 @@ from heldout.predictions.column_roles import (
     CASE_NAMES,
     UNMET,
     USUAL_NAMES,
+    check_apart,
     check_column,
     describe_unmet,
     describe_unused,
@@ -443,11 +444,7 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
         # Predictions of repeated folds name a case more than once: each is one case, however often predicted.
         wanted["id"] = named[0]
         guessed.append("id")
-    if wanted.get("truth") is not None and wanted.get("truth") == wanted.get("predicted"):
-        raise ColumnError(
-            f"Truth and prediction are the same column of {columns.name}: {wanted['truth']!r}.",
-            hint="choose two columns: --truth and --predicted (in Python truth= and predicted=).",
-        )
+    check_apart(wanted, columns.name)
     return wanted, guessed
 
 

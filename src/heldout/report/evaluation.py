@@ -307,7 +307,9 @@ def body_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
 def _title(evaluation: Evaluation) -> Title:
     confusion = evaluation.confusion
     parts = [evaluation.source.name] if evaluation.source.name else []
-    cases = f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)
+    # A matrix may hold fractions of cases.
+    number_of_cases = confusion.n_cases if confusion.weighted else confusion.n
+    cases = f"{count(number_of_cases)} case" + "s" * (number_of_cases != 1)
     parts.append(cases)
     if confusion.weighted:
         parts.append(f"weight {count(confusion.n)}")

@@ -154,17 +154,17 @@ class Assumptions:
         for one in fields(self):
             given = getattr(self, one.name)
             if one.name not in ("groups", "value") and given is not None:
-                check_share(f"The {one.name}", given, suggest_share(given))
+                check_share(f"The {one.name}", given, suggest_share(given, 0.1 if one.name == "prevalence" else 0.8))
 
 
-def suggest_share(given: Any) -> str:
+def suggest_share(given: Any, example: float = 0.8) -> str:
     """The hint for a share that is none.
 
     >>> suggest_share(90)
     'write 90 % as 0.9.'
     """
     is_percentage = isinstance(given, int | float) and 1 < given <= 100
-    return f"write {given:g} % as {given / 100:g}." if is_percentage else "for example 0.8."
+    return f"write {given:g} % as {given / 100:g}." if is_percentage else f"for example {example:g}."
 
 
 def _need_share(given: Assumptions) -> float:

@@ -157,9 +157,13 @@ def _unreadable_error(text: str) -> OptionError:
             hint=f"did you mean {WORDS[word]!r} instead of {word!r}?" if word else HOW,
         )
     if len(signs) > 1:
+        either = re.search(r"\bor\b", bare, re.IGNORECASE)
+        why = "there is no 'or', every requirement must be met" if either else f"it has {len(signs)} signs"
         return OptionError(
-            f"{text!r} is not a requirement: it has {len(signs)} signs.",
-            hint="write two, each with its measure first: 'recall >= 0.7, recall <= 0.9'.",
+            f"{text!r} is not a requirement: {why}.",
+            hint="check each in a call of its own, and let either pass."
+            if either
+            else "write two, each with its measure first: 'recall >= 0.7, recall <= 0.9'.",
         )
     sign = SPELLED.get(signs[0][0], signs[0][0])
     before, after = text[: signs[0].start()].strip(), text[signs[0].end() :].strip()
