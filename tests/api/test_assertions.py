@@ -127,7 +127,7 @@ def test_the_interval_that_was_asked_for_is_judged_by_its_method_and_level():
     evaluation = evaluate(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95)
     judged = judge_estimate(evaluation.interval("recall", method="jeffreys", level=0.9), ">=", 0.85)
     # Jeffreys' lower limit at 90 %: the tenth percentile of Beta(85.5, 5.5).
-    assert judged.pass_limit.value == pytest.approx(stats.beta.ppf(0.1, 85.5, 5.5), abs=1e-12)
+    assert judged.pass_limit.value == pytest.approx(stats.beta.ppf(0.1, 85.5, 5.5), abs=1e-12)  # type: ignore[union-attr]
     assert "with 90 % confidence" in judged.why
     assert "one-sided limit, jeffreys" in judged.why
 

@@ -438,5 +438,5 @@ def test_an_interval_of_a_validation_takes_what_that_of_an_evaluation_takes():
     validation = heldout.validate(
         "naive-bayes", [[0.1], [0.4], [0.3], [0.2], [0.6], [0.8]] * 10, [0, 0, 0, 1, 1, 1] * 10
     )
-    given = {"method": "bootstrap", "replicates": 100, "seed": 3}
+    given: Any = {"method": "bootstrap", "replicates": 100, "seed": 3}
     assert validation.interval("macro f1", **given) == validation.evaluation.interval("macro f1", **given)

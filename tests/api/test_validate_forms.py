@@ -118,9 +118,9 @@ def test_objects_on_a_file_still_get_numbers_and_codes(tmp_path):
 def test_a_list_of_texts_is_what_a_pipeline_of_texts_takes(container):
     texts, classes = ["a b c", "c d e", "a c f"] * 30, list("pqp") * 30
     learner = make_pipeline(CountVectorizer(token_pattern=r"\w"), MultinomialNB())
-    found = heldout.validate(learner, container(texts), classes, cv=3)
+    found = heldout.validate(learner, container(texts), classes, cv=3)  # type: ignore[call-arg]
     expected = cross_val_predict(learner, texts, classes, cv=3)
     assert found["accuracy"].value == np.mean(expected == np.array(classes))
     assert "Findings" in str(found)
     with pytest.raises(heldout.HeldoutError, match=r"^The features must have two sides"):
-        heldout.validate(learner, container([1.0, 2.0, 3.0] * 30), classes, cv=3)
+        heldout.validate(learner, container([1.0, 2.0, 3.0] * 30), classes, cv=3)  # type: ignore[call-arg]

@@ -34,7 +34,7 @@ class NeverAgain(DecisionTreeClassifier):  # type: ignore[misc]
 
 def test_nothing_is_fitted_again_and_the_numbers_are_those_of_the_model():
     tree = NeverAgain(max_depth=2, random_state=0).fit(X[TRAIN], Y[TRAIN])
-    found = card(model=tree, data=X[TEST], y=Y[TEST], timing=False)
+    found = card(model=tree, data=X[TEST], y=Y[TEST], timing=False)  # type: ignore[call-arg]
     assert (found.plan, found.n) == ("a model fitted before", 80)
     plain = heldout.evaluate(Y[TEST], tree.predict(X[TEST]))
     accuracy = found.performance.estimates[0]
@@ -52,7 +52,7 @@ def test_nothing_is_fitted_again_and_the_numbers_are_those_of_the_model():
 
 def test_it_is_the_same_by_the_same_seed():
     model = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
-    one, other = (card(model=model, data=X[TEST], y=Y[TEST], timing=False, seed=3).to_json() for _ in range(2))
+    one, other = (card(model=model, data=X[TEST], y=Y[TEST], timing=False, seed=3).to_json() for _ in range(2))  # type: ignore[call-arg]
     assert one == other
 
 
@@ -60,7 +60,7 @@ def test_a_class_that_no_case_has_is_known_from_the_model():
     y = np.where(X[:, 1] > 1, "c", np.where(Y == 1, "b", "a"))
     model = LogisticRegression().fit(X, y)
     some = np.flatnonzero(y != "c")[:60]
-    found = card(model=model, data=X[some], y=y[some], timing=False, shuffles=1)
+    found = card(model=model, data=X[some], y=y[some], timing=False, shuffles=1)  # type: ignore[call-arg]
     assert found.labels == ("a", "b", "c")
     assert found.importance.measure == "brier"
 
@@ -71,7 +71,7 @@ def test_a_pipeline_takes_the_frame_that_it_was_fitted_on():
     features, y = frame[["colour", "size"]], frame["bought"]
     model = make_pipeline(before, DecisionTreeClassifier(max_depth=1)).fit(features[:60], y[:60])
     rest = frame[60:].set_index(np.arange(len(frame) - 60) * 7)
-    found = card(model=model, data=rest, target="bought", timing=False)
+    found = card(model=model, data=rest, target="bought", timing=False)  # type: ignore[call-arg]
     assert found.importance.features[0].feature == "colour"
     assert found.importance["size"].value == 0
     assert found.size.used == 1
@@ -81,14 +81,14 @@ def test_a_pipeline_takes_the_frame_that_it_was_fitted_on():
 
 def test_groups_are_the_cases_where_there_are_groups():
     model = LogisticRegression().fit(X[TRAIN], Y[TRAIN])
-    found = card(model=model, data=X[TEST], y=Y[TEST], group=np.arange(80) // 4, timing=False, shuffles=1)
+    found = card(model=model, data=X[TEST], y=Y[TEST], group=np.arange(80) // 4, timing=False, shuffles=1)  # type: ignore[call-arg]
     assert found.importance.method == "U-statistic t over groups"
     assert found.usefulness.method == "cluster-robust t"
 
 
 def test_few_cases_give_no_tree_but_a_reason():
     model = KNeighborsClassifier(1).fit(X[TRAIN], Y[TRAIN])
-    found = card(model=model, data=X[80:86], y=Y[80:86], timing=False, shuffles=1)
+    found = card(model=model, data=X[80:86], y=Y[80:86], timing=False, shuffles=1)  # type: ignore[call-arg]
     assert found.fidelity.tree is None
     assert found.fidelity.undefined == "there were no cases to fit it to"
 

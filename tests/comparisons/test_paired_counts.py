@@ -378,4 +378,4 @@ def test_measures_of_different_positive_classes_are_refused():
             heldout.compare(sides, measures=measures)
     # What names its class, or has none, is the same for both.
     for measures, name in (("f1[0]", "f1[0]"), ("accuracy", "accuracy"), ("macro f1", "macro f1")):
-        assert heldout.compare(sides, measures=measures).pairs[0].name == name
+        assert heldout.compare(sides, measures=measures).pairs[0].name == name  # type: ignore[attr-defined]

@@ -55,7 +55,7 @@ def test_cases(method, measure, other):
     back = heldout.compare(judged(other), judged(GOOD), names=["old", "new"], **options)
     turned = forth.get("old", "new")
     assert_alike(turned, back.pairs[0])
-    assert_alike(turned.tested, back.pairs[0].tested)
+    assert_alike(turned.tested, back.pairs[0].tested)  # type: ignore[attr-defined]
     assert forth.get("new", "old") is forth.pairs[0]
 
 
@@ -66,8 +66,8 @@ def test_margins_and_groups(kind):
     turned = heldout.compare(first, second, names=["new", "old"], **options).get("old", "new")
     back = heldout.compare(second, first, names=["old", "new"], **options).pairs[0]
     assert_alike(turned, back)
-    assert_alike(turned.tested, back.tested)
-    assert_alike(turned.margin, back.margin)
+    assert_alike(turned.tested, back.tested)  # type: ignore[attr-defined]
+    assert_alike(turned.margin, back.margin)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("method", ["corrected-t", "paired-t", "5x2cv-t", "5x2cv-f", "bayes-correlated-t"])
@@ -77,7 +77,7 @@ def test_splits(method):
     turned = heldout.compare(*both, **options).get("knn:3", "naive-bayes")
     back = heldout.compare(*list(both)[::-1], **options).pairs[0]
     assert_alike(turned, back)
-    assert_alike(turned.tested, back.tested)
+    assert_alike(turned.tested, back.tested)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("method", ["wilcoxon", "sign"])
@@ -86,7 +86,7 @@ def test_data_sets(method):
     forth, back = (heldout.compare(table, method=method) for table in tables)
     assert (back.pairs[0].a, back.pairs[0].b) == ("old", "new")
     assert_alike(forth.get("old", "new"), back.pairs[0])
-    assert_alike(forth.get("old", "new").tested, back.pairs[0].tested)
+    assert_alike(forth.get("old", "new").tested, back.pairs[0].tested)  # type: ignore[attr-defined]
 
 
 def test_results_of_splits_without_a_measure():

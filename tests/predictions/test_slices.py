@@ -314,7 +314,7 @@ def test_every_engine_slices_by_local_dates(way, tmp_path):
         connection = duckdb.connect()
         connection.execute("SET TimeZone = 'Europe/Berlin'")
         connection.register("cases", frame.to_arrow())
-        given = connection.sql("SELECT * FROM cases")
+        given = connection.sql("SELECT * FROM cases")  # type: ignore[assignment]
     found = evaluate(given, truth="y", predicted="p", slices="month").slices().rows()
     assert [row["slice"] for row in found] == ["2024-02-01", "2024-03-01"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,8 +38,8 @@ def test_the_rows_of_costs_can_be_named_in_a_comparison(tmp_path):
     turned = heldout.compare(P, Q, truth=Y, costs=str(costs), cost_rows="predicted", measures="expected_cost")
     predicted = P >= 0.5
     missed, alarms = np.mean((Y == 1) & ~predicted), np.mean((Y == 0) & predicted)
-    assert by_truth.pairs[0].value_a == pytest.approx(5 * missed + alarms)
-    assert turned.pairs[0].value_a == pytest.approx(missed + 5 * alarms)
+    assert by_truth.pairs[0].value_a == pytest.approx(5 * missed + alarms)  # type: ignore[attr-defined]
+    assert turned.pairs[0].value_a == pytest.approx(missed + 5 * alarms)  # type: ignore[attr-defined]
 
 
 def test_the_rows_of_costs_can_be_named_on_the_command_line(tmp_path):
@@ -62,9 +63,9 @@ def test_scores_may_stand_in_second_place_of_a_recalibration():
 
 
 def test_a_card_takes_its_data_as_a_validation_does():
-    given = {"plan": "2-fold", "timing": False, "shuffles": 1, "y": Y}
+    given: dict[str, Any] = {"plan": "2-fold", "timing": False, "shuffles": 1, "y": Y}
     named = heldout.card("tree:2", X=np.c_[P, Q], **given)
-    assert named == heldout.card("tree:2", data=np.c_[P, Q], **given)
+    assert named == heldout.card("tree:2", data=np.c_[P, Q], **given)  # type: ignore[call-arg]
 
 
 def test_a_wrong_public_name_is_answered_with_a_near_one():
@@ -83,7 +84,7 @@ def test_what_people_catch_is_public():
 def test_scores_that_are_counted_elsewhere_keep_the_note_that_they_were_taken_as_scores(monkeypatch):
     evidence = heldout.Evidence()
     evidence.update(Y, score=P)
-    counted = front.known_evidence(evidence)[0]
+    counted = front.known_evidence(evidence)[0]  # type: ignore[attr-defined, index]
     monkeypatch.setattr(front, "counted_elsewhere", lambda *_: (counted, Source()))
     plain = heldout.evaluate(Y, score=P, measures=[]).notes
     noted = heldout.evaluate(Y, P, measures=[]).notes
@@ -107,9 +108,9 @@ def test_a_gate_tells_its_undecided_requirements_from_what_becomes_of_them():
 
 def test_rows_of_predictions_have_a_name_of_their_own():
     validation = heldout.validate("naive-bayes", np.c_[P, Q], Y, plan="2-fold")
-    assert list(validation.prediction_rows()[0])[:4] == ["row", "fold", "truth", "predicted"]
+    assert list(validation.prediction_rows()[0])[:4] == ["row", "fold", "truth", "predicted"]  # type: ignore[attr-defined]
     assert not hasattr(validation, "predictions")
-    assert heldout.evaluate(Y, score=P).predictions.n == 200
+    assert heldout.evaluate(Y, score=P).predictions.n == 200  # type: ignore[union-attr]
 
 
 def test_measures_with_parameters_are_printed_as_they_are_said():

@@ -88,9 +88,9 @@ def test_periods_are_dates(container):
 def test_predictions_by_model_in_the_words_of_others():
     models = {"a": PREDICTED, "b": TRUTH[::-1]}
     expected = heldout.compare(models, truth=TRUTH, measures="accuracy")
-    assert heldout.compare(y_true=TRUTH, y_pred=models, measures="accuracy").rows() == expected.rows()
+    assert heldout.compare(y_true=TRUTH, y_pred=models, measures="accuracy").rows() == expected.rows()  # type: ignore[call-arg]
     scores = {name: [value / 2 for value in values] for name, values in models.items()}
-    assert heldout.compare(y_true=TRUTH, y_score=scores, measures="roc_auc").rows()[0]["a"] == "a"
+    assert heldout.compare(y_true=TRUTH, y_score=scores, measures="roc_auc").rows()[0]["a"] == "a"  # type: ignore[call-arg]
 
 
 def test_limits_of_numbers_are_said():
