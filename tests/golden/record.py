@@ -53,6 +53,8 @@ VERSION = re.compile(r"\b(heldout|numpy|scipy|polars|scikit-learn|Python) \d+(?:
 BYTES = re.compile(r"\bin [\d,]+ bytes")
 # How long predictions took and how much memory they needed, on the card.
 MEASURED = re.compile(r"Speed     One row .*?timings vary\.", re.DOTALL)
+# Altair names a dataset by a hash of every digit of its numbers, of which the last differ between machines.
+DATASET = re.compile(r"\bdata-[0-9a-f]{32}\b")
 # Classes move from file to file; heldout.lab and heldout.plans are public names.
 MODULE = re.compile(r"\bheldout\.(?!lab\.|plans\.|nothing)(?:[a-z_0-9]+\.)+(?=[A-Za-z_])")
 
@@ -61,12 +63,15 @@ def normalise(text: str) -> str:
     """The text without what differs between runs and machines.
 
     Left out are the folder of the recording, versions, addresses in memory, sizes of files of evidence, measured speed
-    and the modules in which classes stand; numbers are rounded to ten digits, and those below 1e-14 are 0.
+    and the modules in which classes stand; datasets of charts are numbered as they are met; numbers are rounded
+    to ten digits, and those below 1e-14 are 0.
     """
     text = text.replace("\r\n", "\n").replace(str(Path.cwd()), "<folder>")
     text = MODULE.sub("", ADDRESS.sub("", text))
     text = VERSION.sub(r"\1 <version>", BYTES.sub("in <so many> bytes", text))
     text = MEASURED.sub(lambda match: " ".join(re.sub(r"\d[\d.,]* \w+", "<so many>", match[0]).split()), text)
+    datasets = {name: f"data-{at}" for at, name in enumerate(dict.fromkeys(DATASET.findall(text)), 1)}
+    text = DATASET.sub(lambda match: datasets[match[0]], text)
     return LONG_NUMBER.sub(lambda match: _rounded(match[0]), text)
 
 

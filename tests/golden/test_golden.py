@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.golden.record import normalise
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected"
@@ -39,3 +41,8 @@ def test_what_users_see_has_not_changed(recorded, group):
     shown = [line[:200] for line in itertools.islice(difference, SHOWN)]
     lines = "\n".join(shown)
     assert not shown, f"{group} has changed; if that is meant, run python tests/golden/record.py\n{lines}"
+
+
+def test_datasets_of_charts_are_named_by_their_order():
+    charts = [json.dumps([f"data-{digit * 32}", f"data-{'0' * 32}", f"data-{digit * 32}"]) for digit in "ab"]
+    assert {normalise(chart) for chart in charts} == {'["data-1", "data-2", "data-1"]'}

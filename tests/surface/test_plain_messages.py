@@ -107,3 +107,23 @@ def test_there_is_no_or_in_a_gate():
 
 def test_a_matrix_of_fractions_says_how_much_it_holds():
     assert str(heldout.evaluate(matrix=[[5.5, 1], [2, 3]])).startswith("11.50 cases · ")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "said"),
+    [
+        ("--level", "95%", "--level must be a number. Got '95%'.\nHint: write 95% as 0.95.\n"),
+        ("--threshold", "abc", "--threshold must be a number. Got 'abc'.\nHint: for example --threshold 0.5.\n"),
+        ("--seed", "1.5", "--seed must be a whole number. Got '1.5'.\nHint: for example --seed 1.\n"),
+    ],
+)
+def test_a_flag_that_takes_a_number_shows_what_it_got(run, flag, value, said):
+    assert run("evaluate", "examples/iris.csv", flag, value) == (2, "", said)
+    assert run("evaluate", "examples/iris.csv", f"{flag}={value}") == (2, "", said)
+
+
+def test_a_file_that_is_no_table_is_not_proposed(run, tmp_path):
+    (tmp_path / "scores.py").write_text("x = 1\n")
+    assert "did you mean" not in run("evaluate", str(tmp_path / "scores.csv"))[2]
+    (tmp_path / "score.csv").write_text("truth,predicted\na,a\n")
+    assert f"did you mean {tmp_path / 'score.csv'}?" in run("evaluate", str(tmp_path / "scores.csv"))[2]

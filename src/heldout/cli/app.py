@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from copy import copy
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -260,12 +261,31 @@ def _usage(error: Any) -> int:
         return int(error.exit_code)
     called = "heldout" if error.ctx is None else error.ctx.command_path
     hint = f"'{called} --help' lists what it takes."
+    if refused := NO_NUMBER.match(message):
+        message, hint = _refuse_number(*refused.groups())
     unknown = getattr(error, "option_name", "")
     if unknown and type(error).__name__ == "NoSuchOption" and error.ctx is not None:
         message = f"{called} has no option {unknown}"
         hint = _suggest_flag(unknown, error.ctx, hint)
     _complain(message if message[-1] in ".?" else f"{message}.", hint)
     return int(error.exit_code)
+
+
+# What Typer says of a text where a number should be.
+NO_NUMBER = re.compile(r"Invalid value for '(--[\w-]+)[^:]*: .*valid (number|integer)")
+
+
+def _refuse_number(flag: str, kind: str) -> tuple[str, str]:
+    """What is wrong with the value of a flag that takes a number, and the hint."""
+    given = [after for word, after in pairwise([*sys.argv, ""]) if word == flag]
+    given += [word.partition("=")[2] for word in sys.argv if word.startswith(f"{flag}=")]
+    value = given[-1] if given else ""
+    example = 1 if kind == "integer" else 0.95 if flag == "--level" else 0.5
+    message = f"{flag} must be a {'whole ' * (kind == 'integer')}number. Got {value!r}."
+    share = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value)
+    if share and kind == "number":
+        return message, f"write {value} as {float(share[1]) / 100:g}."
+    return message, f"for example {flag} {example}."
 
 
 def _suggest_flag(unknown: str, ctx: Any, otherwise: str) -> str:

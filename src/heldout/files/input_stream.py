@@ -265,7 +265,11 @@ def _near_name(path: Path) -> str:
         beside = [entry.name for entry in path.parent.iterdir() if entry.name != path.name]
     except (OSError, ValueError):
         return f"check the path; the folder {path.parent} cannot be opened either."
-    near = closest(path.name, beside)
+    # A file of another kind than the one that was named is no table either.
+    from heldout.files.formats import known_endings
+
+    kinds = {*known_endings(), inner_ending(path)}
+    near = closest(path.name, [name for name in beside if inner_ending(Path(name)) in kinds])
     # An ending that most files of the folder share says nothing.
     near = near if near and closest(path.stem, [Path(near).stem]) else None
     return f"did you mean {path.with_name(near)}?" if near else "check the path and the current folder."
