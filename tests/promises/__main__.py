@@ -69,7 +69,7 @@ def main() -> None:
         return
     if asked.confirm:
         for family, cell in confirm_results(store, families, asked.jobs):
-            print(f"Another outcome than before, to be measured again: {family}: {cell}")
+            print(f"Some outcomes are others than before, and are to be measured again: {family}: {cell}")
     if not asked.report:
         measure_all(store, families, scale=asked.draws_scale, jobs=asked.jobs, minutes=asked.minutes)
     measured = store.read(families)

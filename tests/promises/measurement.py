@@ -133,8 +133,8 @@ def measure_all(
 def confirm_results(store: Store, families: tuple[str, ...], jobs: int) -> list[tuple[str, str]]:
     """Measure one piece again of every cell that other code measured; the cells in which it has another outcome.
 
-    The results of the others are taken over: every piece has a seed of its own, so code that counts the same in one of
-    them, at all levels and for all measures, has not changed what it computes there.
+    What is the same is taken over, quantity by quantity: every piece has a seed of its own, so code that counts the
+    same of a quantity in one of them has not changed how it is computed there.
     """
     earlier = store.find_unconfirmed(families)
     tasks = [Task(*place, min(pieces), store.levels) for place, pieces in earlier.items()]

@@ -3,7 +3,8 @@
 A piece of work is known by a fingerprint of the sources of heldout that its family declares as deciding its numbers, of
 the code of the family itself, and of its cell's settings. Comments and docstrings do not count. The first piece of
 every cell is reviewed too, so that it also depends on the rules. Results of other code are left in the file, unread,
-unless they are confirmed: a piece of the cell that is measured again gives the same, so the others would too.
+unless they are confirmed: a piece of the cell that is measured again gives the same, so the others would too. Where it
+gives the same for some quantities only, the others are left out until the pieces are measured again.
 """
 
 from __future__ import annotations
@@ -98,20 +99,25 @@ def fingerprint(family: str, cell: Cell, chunk: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+# A piece of which a part is known gives way to the whole.
+PART = {"part": True}
 # The lines of the pieces of one cell by one code, by number.
 Pieces = dict[int, dict[str, Any]]
 
 
-def _is_same(line: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two codes counted the same: all numbers, and sums of widths but for rounding."""
+def _find_same(line: dict[str, Any], other: dict[str, Any]) -> set[Any]:
+    """What two codes counted the same: all numbers of a quantity at a level, and its widths but for rounding."""
     if any(line[name] != other[name] for name in ("draws", "refused")):
-        return False
+        return set()
     first, second = ({tuple(o[:3]): o[3:] for o in one["outcomes"]} for one in (line, other))
-    return first.keys() == second.keys() and all(
-        math.isclose(mine, theirs, rel_tol=1e-9, abs_tol=1e-12)
-        for key in first
-        for mine, theirs in zip(first[key], second[key], strict=True)
-    )
+    return {
+        key
+        for key in first.keys() & second.keys()
+        if all(
+            math.isclose(mine, theirs, rel_tol=1e-9, abs_tol=1e-12)
+            for mine, theirs in zip(first[key], second[key], strict=True)
+        )
+    }
 
 
 @dataclass
@@ -149,13 +155,15 @@ class Store:
         wanted = {
             (fingerprint(place[0], cell, chunk), chunk == 0): place for place, cell in cells.items() for chunk in (0, 1)
         }
+        pieces: dict[tuple[tuple[str, str], int], dict[str, Any]] = {}
         for line in self._lines():
             place = wanted.get((line["fingerprint"], line["chunk"] == 0))
-            if place is None or line["chunk"] in measured[place].chunks:
-                continue
+            if place is not None and pieces.get((place, line["chunk"]), PART).get("part"):
+                pieces[place, line["chunk"]] = line
+        for (place, chunk), line in pieces.items():
             known = measured[place]
             known.tally.add_document(line)
-            known.chunks.add(line["chunk"])
+            known.chunks |= {chunk} if not line.get("part") else set()
             known.seconds += line["seconds"]
             known.last = max(known.last, line["date"])
         return measured
@@ -176,15 +184,21 @@ class Store:
         return {place: list(pieces.values())[-1] for place, pieces in by_code.items()}
 
     def confirm(self, family: str, cell: Cell, pieces: Pieces) -> bool:
-        """Take over pieces of other code where one of them, measured again, has the same outcomes."""
+        """Take over of other code's pieces what is the same in one that was measured again; whether all is."""
         own = fingerprint(family, cell, 1)
-        again = [line for line in self._lines() if line["fingerprint"] == own and line["chunk"] in pieces]
-        if not again or not all(_is_same(line, pieces[line["chunk"]]) for line in again):
+        again = {
+            line["chunk"]: line for line in self._lines() if line["fingerprint"] == own and line["chunk"] in pieces
+        }
+        if not again:
             return False
-        taken = [pieces[chunk] for chunk in sorted(set(pieces) - {line["chunk"] for line in again})]
-        for line in taken:
-            self._write(line | {"fingerprint": own, "confirmed": line["fingerprint"]})
-        return True
+        same = set.intersection(*(_find_same(line, pieces[chunk]) for chunk, line in again.items()))
+        every = all(len(same) == len(one["outcomes"]) for chunk, line in again.items() for one in (line, pieces[chunk]))
+        for chunk in sorted(set(pieces) - set(again)) if same else ():
+            line = pieces[chunk]
+            outcomes = [outcome for outcome in line["outcomes"] if tuple(outcome[:3]) in same]
+            kept = {"fingerprint": own, "confirmed": line["fingerprint"], "outcomes": outcomes}
+            self._write(line | kept | ({} if every else {"part": True}))
+        return every
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         if not self.path.exists():
