@@ -100,7 +100,7 @@ def test_words_of_others_at_the_small_doors():
     with pytest.raises(heldout.HeldoutError, match=r"no argument 'level'\.\nHint: .* evaluate\(…, level=0\.9\)"):
         heldout.assert_at_least(estimate, 0.5, level=0.9)  # type: ignore[call-arg]
     with pytest.raises(heldout.HeldoutError, match=r"validate\(\) has no argument 'sample_weight'\.\nHint: every case"):
-        heldout.validate("knn", [[1], [2]], [0, 1], sample_weight=[1, 1])
+        heldout.validate("knn", [[1], [2]], [0, 1], sample_weight=[1, 1])  # type: ignore[call-arg]
 
 
 def test_types_of_options_are_those_of_the_declaration():
