@@ -7,7 +7,7 @@ has no argument of its own here, such as `average` or `alpha`, is answered with 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -56,7 +56,6 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "calibration_bins": ("n_bins", "num_bins", "bins"),
     "calibration_strategy": ("strategy", "binning"),
     "plan": ("cv", "folds", "resampling"),
-    "k": ("n_splits", "n_folds", "folds"),
     "learner": ("learners", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
     "learners": ("learner", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
     "features": ("feature", "feature_names", "columns", "predictors"),
@@ -103,7 +102,7 @@ WEIGHING = (
 )
 # Words without an argument here, and how the same is said.
 ANSWERS: dict[str, str] = {
-    **dict.fromkeys(("weight", *SYNONYMS["weight"]), WEIGHING),
+    "weight": WEIGHING,
     "level": "intervals have the level of their result: evaluate(…, level=0.9).",
     "alpha": "intervals have a level: level=0.95 (--level 0.95) is alpha = 0.05.",
     "average": "name the average with the measure: measures=['macro f1'] (--measure 'macro f1').",
@@ -167,12 +166,14 @@ def find_own_command(word: str) -> str | None:
     return next((own for own, others in COMMANDS.items() if word.replace("_", "-") in others), None)
 
 
-def answer_unknown(word: str, known: Iterable[str], otherwise: str) -> str:
+def answer_unknown(word: str, known: Collection[str], otherwise: str) -> str:
     """The hint for a word that is no argument: how the same is said here, or which argument is near.
 
     >>> answer_unknown("tresh", ["threshold", "truth"], "")
     "did you mean 'threshold'?"
     """
+    if word in SYNONYMS["weight"] and "weight" not in known:
+        word = "weight"
     if word in ANSWERS:
         return ANSWERS[word]
     names = {name: name for name in known}

@@ -27,7 +27,7 @@ def test_a_column_that_does_not_divide_the_cases_is_said_to(values):
     assert "of 0 slices" not in str(seen)
     assert expected[:-1] in seen.review["H021"].title
     both = sliced(void=values, side=["a", "b"] * 200)
-    assert "void has one value or none, which makes no slices" in both.worst_slices().notes
+    assert "the column 'void' has one value or none, which makes no slices" in both.worst_slices().notes
     assert both.slices().facts()["one_value"] == ["void"]
 
 

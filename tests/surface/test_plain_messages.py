@@ -88,9 +88,11 @@ def test_periods_are_dates(container):
 def test_predictions_by_model_in_the_words_of_others():
     models = {"a": PREDICTED, "b": TRUTH[::-1]}
     expected = heldout.compare(models, truth=TRUTH, measures="accuracy")
-    assert heldout.compare(y_true=TRUTH, y_pred=models, measures="accuracy").rows() == expected.rows()  # type: ignore[call-arg]
+    found = heldout.compare(y_true=TRUTH, y_pred=models, measures="accuracy")  # type: ignore[call-arg]
+    assert found.rows() == expected.rows()
     scores = {name: [value / 2 for value in values] for name, values in models.items()}
-    assert heldout.compare(y_true=TRUTH, y_score=scores, measures="roc_auc").rows()[0]["a"] == "a"  # type: ignore[call-arg]
+    ranked = heldout.compare(y_true=TRUTH, y_score=scores, measures="roc_auc")  # type: ignore[call-arg]
+    assert ranked.rows()[0]["a"] == "a"
 
 
 def test_limits_of_numbers_are_said():
@@ -127,3 +129,19 @@ def test_a_file_that_is_no_table_is_not_proposed(run, tmp_path):
     assert "did you mean" not in run("evaluate", str(tmp_path / "scores.csv"))[2]
     (tmp_path / "score.csv").write_text("truth,predicted\na,a\n")
     assert f"did you mean {tmp_path / 'score.csv'}?" in run("evaluate", str(tmp_path / "scores.csv"))[2]
+
+
+def test_a_column_of_one_value_keeps_its_name():
+    found = str(heldout.evaluate(TRUTH, PREDICTED, slices={"d": ["x"] * 40}).slices())
+    assert "The column 'd' has one value or none" in found
+    assert "0 slices" not in found
+
+
+def test_a_measure_outside_its_declared_range_is_refused():
+    def share_found(tp, fn):
+        return tp, tp + fn
+
+    declared = heldout.measure(low=0, high=0.1)(share_found)
+    with pytest.raises(heldout.HeldoutError, match=r"has the value .*, outside its declared range from 0 to 0"):
+        heldout.evaluate(TRUTH, PREDICTED, measures=[declared])["share_found"]
+    assert heldout.evaluate(TRUTH, PREDICTED, measures=[heldout.measure(high=1)(share_found)]).value("share_found") == 1

@@ -167,7 +167,8 @@ class CountedBasis(Basis):
 def notes_of_tests(basis: Basis, searched: int) -> list[str]:
     """What a reader must know of the tests of so many slices."""
     corrected = f"p-values are corrected for {number_of(searched, 'slice')} by Holm's method"
-    said = [basis.untested or f"{corrected}; intervals are of each slice alone"]
+    plain = f"{corrected}; intervals are of each slice alone" if searched else ""
+    said = [one for one in (basis.untested or plain,) if one]
     if basis.grouped:
         said.append("rows of one group are not independent: differences have a standard error over groups")
     elif basis.weighted:
@@ -179,8 +180,9 @@ def notes_of_columns(single: Sequence[str]) -> list[str]:
     """What is said of columns that do not divide the cases."""
     if not single:
         return []
-    verb = "has" if len(single) == 1 else "have"
-    return [f"{listing([shorten(name, 60) for name in single])} {verb} one value or none, which makes no slices"]
+    column, verb = ("column", "has") if len(single) == 1 else ("columns", "have")
+    names = listing([repr(shorten(name, 60)) for name in single])
+    return [f"the {column} {names} {verb} one value or none, which makes no slices"]
 
 
 def excess_of(difference: float, n: float, direction: str) -> float:

@@ -118,7 +118,22 @@ class Bound:
         """The value, nan where the denominator is zero."""
         top, bottom = self.measure.function(*map(cells.__getitem__, self.measure.cells), **self.parameters)
         value = divide(top, bottom)
-        return value if value.dtype.kind == "c" else drop_crumbs(value, self.measure.range)
+        if value.dtype.kind == "c":
+            return value
+        value = drop_crumbs(value, self.measure.range)
+        return self._check_declared(value) if self.measure.own else value
+
+    def _check_declared(self, value: Any) -> Any:
+        """Refuse a value of a measure of one's own outside the range that was declared for it."""
+        low, high = self.measure.range
+        outside = np.asarray(value)[(value < low) | (value > high)]
+        if outside.size:
+            raise OptionError(
+                f"The measure {self.name} has the value {float(outside.flat[0]):.4g}, outside its declared range from "
+                f"{low:g} to {high:g}.",
+                hint="declare the range that it has: low= and high=.",
+            )
+        return value
 
     def of_classes(self, tables: NDArray[Any]) -> Any:
         """The value for an array of TP, FN, FP, TN (…, 4)."""
