@@ -143,5 +143,5 @@ def test_a_measure_outside_its_declared_range_is_refused():
 
     declared = heldout.measure(low=0, high=0.1)(share_found)
     with pytest.raises(heldout.HeldoutError, match=r"has the value .*, outside its declared range from 0 to 0"):
-        heldout.evaluate(TRUTH, PREDICTED, measures=[declared])["share_found"]
-    assert heldout.evaluate(TRUTH, PREDICTED, measures=[heldout.measure(high=1)(share_found)]).value("share_found") == 1
+        heldout.evaluate(TRUTH, PREDICTED, measures=[declared])["share_found"]  # type: ignore[list-item]
+    assert heldout.evaluate(TRUTH, PREDICTED, measures=[heldout.measure(high=1)(share_found)]).value("share_found") == 1  # type: ignore[list-item]
