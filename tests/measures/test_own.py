@@ -471,6 +471,5 @@ def test_a_value_outside_the_declared_range_is_refused():
         return tp, tp + fn
 
     heldout.measure(low=0, high=0.1)(share_found)
-    judged = heldout.evaluate([0, 1] * 20, [0, 1, 1, 1] * 10)
     with pytest.raises(OptionError, match=r"has the value .*, outside its declared range from 0 to 0\.1\.\nHint: "):
-        judged.value("share_found")
+        heldout.evaluate([0, 1] * 20, [0, 1, 1, 1] * 10, measures="share_found")
