@@ -464,3 +464,12 @@ def test_a_text_that_is_no_arithmetic_is_refused(text, said):
 def test_a_formula_can_be_typed(run):
     status, out, _ = run("evaluate", "mail.csv", "--positive", "spam", "--measure", "miss_cost = 5 * fn / n")
     assert (status, "miss cost (spam)" in out) == (0, True)
+
+
+def test_a_value_outside_the_declared_range_is_refused():
+    def share_found(tp, fn):
+        return tp, tp + fn
+
+    heldout.measure(low=0, high=0.1)(share_found)
+    with pytest.raises(OptionError, match=r"has the value .*, outside its declared range from 0 to 0\.1\.\nHint: "):
+        heldout.evaluate([0, 1] * 20, [0, 1, 1, 1] * 10, measures="share_found")
