@@ -98,9 +98,9 @@ def test_dask_workers_that_die_every_time_end_in_an_error(tmp_path):
 
     frame = dd.read_parquet(parts(tmp_path, "parquet"))
     frame = frame.map_partitions(deadly, meta=frame._meta)
-    with pytest.raises(HeldoutError, match=r"Dask could not count .*workers.* died") as caught:
+    with pytest.raises(HeldoutError, match=r"Dask could not (count|finish).*workers.* died") as caught:
         heldout.evaluate(frame, **COLUMNS)
-    assert "more memory" in caught.value.hint
+    assert "memory" in caught.value.hint
 
 
 def test_a_dask_task_that_fails_is_told_in_one_line(dask_client, tmp_path):

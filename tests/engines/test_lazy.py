@@ -342,7 +342,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], type[HeldoutError], str]] =
     "infinite scores": ({"s": [1.0, float("inf"), 0.0]}, {"score": "s"}, ValuesError, "1 score is not finite"),
     "scores as labels": ({"p": [0.25, 0.5, 1.0]}, {}, LabelError, "not whole, such as 0.25"),
     "lists as labels": ({"p": [[1], [2], [3]]}, {}, LabelError, "Labels are numbers, text"),
-    "an id twice": ({"i": [1, 2, 2]}, {"id": "i"}, ValuesError, "The id 2 stands in 2 rows; 1 ids"),
+    "an id twice": ({"i": [1, 2, 2]}, {"id": "i"}, ValuesError, "The id 2 stands in 2 rows; 1 id stands"),
     "a case twice": ({"i": [1, 2, 2]}, {"id": "i", "fold": "w"}, ValuesError, "counts do not tell"),
     "no threshold": ({"s": [-1.0, 2.0, 0.5]}, {"score": "s", "predicted": None}, OptionError, "no natural threshold"),
     "an array": ({}, {"weight": [1.0, 2.0, 3.0]}, ColumnError, "have no order"),
