@@ -161,7 +161,7 @@ def test_the_class_that_the_scores_are_not_of_is_ranked_the_other_way_round():
 
 
 def test_scores_of_different_classes_are_refused():
-    with pytest.raises(OptionError, match="not of the same class: A of 1, B of 0"):
+    with pytest.raises(OptionError, match="positive classes are not the same: A has 1, B has 0"):
         compare(scored("sharp"), evaluate(TRUTH, score=1 - SCORES["blunt"], positive=0, measures=[]))
 
 

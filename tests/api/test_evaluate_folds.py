@@ -245,7 +245,7 @@ def test_a_column_called_fold_is_used_and_the_guess_is_said(rows):
     assert "fold" in guessed.source.guessed
     screen = " ".join(str(guessed).split())
     assert "fold = CV fold" in screen
-    assert "--fold none takes all as predictions of one model" in screen
+    assert 'fold="none" takes all as predictions of one model' in screen
 
 
 def test_fold_none_takes_all_as_predictions_of_one_model_and_the_review_says_what_that_does(rows):

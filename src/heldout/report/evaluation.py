@@ -326,11 +326,8 @@ def _columns(evaluation: Evaluation) -> Prose:
     guessed = evaluation.source.guessed
     in_python = evaluation.source.name == "the data frame"
     flags = ", ".join(f"{role}=" if in_python else f"--{role}" for role in guessed)
-    more = (
-        f"; {'fold=' if in_python else '--fold '}{NO_COLUMN} takes all as predictions of one model"
-        if "fold" in guessed
-        else ""
-    )
+    no_fold = f'fold="{NO_COLUMN}"' if in_python else f"--fold {NO_COLUMN}"
+    more = f"; {no_fold} takes all as predictions of one model" if "fold" in guessed else ""
     guesses = f" ({listing(guessed)} guessed from the column names; {flags} to change{more})" if guessed else ""
     return Prose(evaluation.source.sentence() + guesses)
 
