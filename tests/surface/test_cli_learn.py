@@ -42,8 +42,8 @@ CALLS: dict[str, tuple[list[str], str, str]] = {
     "jobs of words": (["ok.csv", "--learner", "knn:5", "--jobs", "x"], "--jobs must be auto", "--jobs 4"),
     "points of words": (
         ["ok.csv", "--learner", "knn:5", "--points", "x"],
-        "'--points'",
-        "heldout learning-curve --help",
+        "--points must be a whole number. Got 'x'",
+        "for example --points",
     ),
     "a measure of no name": (
         ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "acuracy"],

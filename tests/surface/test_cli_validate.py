@@ -103,7 +103,11 @@ CALLS: dict[str, tuple[list[str], str, str]] = {
         "there are several",
         "each learner by itself",
     ),
-    "a level that is no number": (["ok.csv", "--learner", "knn:5", "--level", "high"], "'--level'", "--help"),
+    "a level that is no number": (
+        ["ok.csv", "--learner", "knn:5", "--level", "high"],
+        "--level must be a number. Got 'high'",
+        "--level 0",
+    ),
     "a slip in an option": (["ok.csv", "--lerner", "knn:5"], "no option --lerner", "did you mean --learner"),
 }
 

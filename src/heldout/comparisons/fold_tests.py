@@ -304,11 +304,7 @@ def one_pass_t(values: FoldValues, level: float = 0.95) -> PairTest:
     [0.353, 0.391]
     """
     factor = find_one_pass_factor(len(values.differences), values.ratio)
-    note = ""
-    if values.beyond_one_pass and len(values.differences) > 1 and not values.constant:
-        p = corrected_t(values, level).p
-        note = f"by the corrected t of all {len(values.differences):,} splits, which may reject too often, p is {p:.2g}"
-    return student_t(values, ONE_PASS_T.name, factor, level, note)
+    return student_t(values, ONE_PASS_T.name, factor, level)
 
 
 def corrected_repeated_t(values: FoldValues, level: float = 0.95) -> PairTest:
