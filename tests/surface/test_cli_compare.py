@@ -218,7 +218,7 @@ WRONG: dict[str, tuple[list[str], str, str]] = {
     "a plan without learners": (["a.csv", "b.csv", "--plan", "10-fold"], "--plan", "--learner"),
     "different lengths": (["a.csv", "short.csv"], "a.csv has 80, short.csv has 50 cases", "--different-cases"),
     "a level of 95": (["a.csv", "b.csv", "--level", "95"], "between 0 and 1", "0.95"),
-    "a number that is none": (["a.csv", "b.csv", "--margin", "much"], "--margin must be a number. Got 'much'", "--margin 0.5"),
+    "a number that is none": (["a.csv", "b.csv", "--margin", "much"], "--margin must be a number", "--margin 0.5"),
     "options that a table has not": (["results.csv", "--margin", "0.1", "--id", "x"], "margin, id", "leave them out"),
     "one matrix only": (["--matrix", "50 0; 2 48"], "one classifier only", "two"),
     "a matrix of learners": (["data.csv", "--learner", "knn:3", "--learner", "tree", "--matrix", "5 0; 0 5"],
