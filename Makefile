@@ -70,7 +70,7 @@ peers: .venv/.peers ## install torch and the libraries whose jobs the tests do b
 
 # Browser, Java and pdflatex are looked for first: what is missing is said before the long part begins.
 test: chromium java latex peers ## everything that must pass: lint beside every test and example
-	$(PYTHON) tests/both_halves.py
+	$(PYTHON) tests/all_runs.py
 
 golden: setup ## record anew what users see (tests/golden/expected), where a change of it is meant
 	$(PYTHON) tests/golden/record.py

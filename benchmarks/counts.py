@@ -37,14 +37,17 @@ def races(shrink: int) -> Iterator[tuple[str, Race]]:
 
 
 def small_evaluations(n: int = 200) -> Race:
-    """What an evaluation costs however few the rows: until one measure is known, and all of them."""
+    """What an evaluation costs however few the rows, beside counting a million labels, the same work everywhere."""
     truth, predicted = integers(n, 2)
+    many, scores = integers(1_000_000, 2)[0], np.random.default_rng(0).random(n)
     return race(
         f"an evaluation of {n:,} rows of two classes",
         [
             Contender("heldout, accuracy with its interval", lambda: heldout.evaluate(truth, predicted)["accuracy"]),
             Contender("heldout, all measures with intervals", lambda: _evaluate(truth, predicted)),
+            Contender("the same with scores", lambda: heldout.evaluate(truth, predicted, score=scores).rows()),
             Contender("scikit-learn classification_report", lambda: _sklearn_report(truth, predicted)),
+            Contender("NumPy, counting a million labels", lambda: np.bincount(many)),
         ],
         rounds=25,
     )

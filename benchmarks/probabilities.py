@@ -34,8 +34,8 @@ def two_classes(n: int, kind: str) -> Race:
     p, positive = scored(kind, n)
     truth = positive.astype(np.int64)
 
-    def ours(bins: int) -> object:
-        seen = tally(p, truth == 1, bins=bins)
+    def ours() -> object:
+        seen = tally(p, truth == 1)
         return (
             seen.losses["brier"].mean,
             seen.losses["log_loss"].mean,
@@ -49,8 +49,7 @@ def two_classes(n: int, kind: str) -> Race:
     return race(
         f"Brier score and log loss of {n:,} probabilities, {kind}",
         [
-            Contender("heldout, both with intervals", lambda: ours(0)),
-            Contender("heldout, both with intervals, and ten bins", lambda: ours(10)),
+            Contender("heldout, both with intervals, and ten bins", ours),
             Contender("scikit-learn, both", theirs),
             Contender("scikit-learn brier_score_loss alone", lambda: sklearn.metrics.brier_score_loss(truth, p)),
             Contender("scikit-learn log_loss alone", lambda: sklearn.metrics.log_loss(truth, p)),

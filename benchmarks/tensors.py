@@ -177,7 +177,7 @@ def compare_kernels(bench: Bench) -> None:
             "same", f"bins of the ladder, {name}: {'equal' if same else 'DIFFERENT'} ({int((cells > 0).sum()):,})"
         )
         arrays = [{key: part.cpu().numpy() for key, part in state.items()} for state in (ours, theirs)]
-        both = [loss_sums.probabilities(state, weighted=False) for state in arrays]
+        both = [loss_sums.probabilities(state) for state in arrays]
         worst = max(
             float(np.max(np.abs(both[0].losses[loss].about(0.0) - both[1].losses[loss].about(0.0))
                          / np.abs(both[1].losses[loss].about(0.0))))
@@ -243,10 +243,7 @@ def _compare_batches(bench: Bench) -> None:
         skipped = ("sums", "centre", "first_row", "first_value")
         wrong = [key for key, part in states[0].items()
                  if key not in skipped and not _alike(part, states[1][key], exact=exact)]  # fmt: skip
-        sums = [
-            loss_sums.probabilities({key: part.numpy() for key, part in state.items()}, weighted=False)
-            for state in states
-        ]
+        sums = [loss_sums.probabilities({key: part.numpy() for key, part in state.items()}) for state in states]
         wrong += differing(*sums, relative=1e-12 if exact else 1e-5)
         if spoil:
             told = []
@@ -358,10 +355,7 @@ def time_evaluate(bench: Bench) -> None:
     found = bench.time(
         "evaluate", f"count_tensors, {n:,}", lambda: count_tensors(truth, {}, _ask(scores), anywhere=True), runs=5
     )
-    bench.time(
-        "evaluate", "evaluate() of the evidence: measures and intervals", lambda: heldout.evaluate(found[0]), runs=5
-    )
-    bench.time("evaluate", "evaluate() of the tensors", lambda: heldout.evaluate(truth, score=scores), runs=5)
+    _time_report(bench, "evaluate", found[0], truth, scores, 5)
     if (peer := _torchmetrics()) is not None:
 
         def several() -> None:
@@ -373,6 +367,17 @@ def time_evaluate(bench: Bench) -> None:
         bench.time(
             "evaluate", "torchmetrics: AUC, average precision, confusion and calibration, values alone", several, runs=3
         )
+
+
+def _time_report(bench: Bench, job: str, evidence: Any, truth: Any, scores: Any, runs: int) -> None:
+    """The whole evaluate(), until it returns and until every estimate is there: they are made when they are read."""
+    kind = "" if evidence is not None else ", probabilities"
+    if evidence is not None:
+        bench.time(
+            job, "evaluate() of the evidence, estimates read", lambda: heldout.evaluate(evidence).estimates, runs
+        )
+    bench.time(job, f"evaluate() of the tensors{kind}", lambda: heldout.evaluate(truth, score=scores), runs)
+    bench.time(job, f"the same, estimates read{kind}", lambda: heldout.evaluate(truth, score=scores).estimates, runs)
 
 
 def time_classes(bench: Bench) -> None:
@@ -387,10 +392,8 @@ def time_classes(bench: Bench) -> None:
         lambda: count_tensors(truth, {}, _ask(logits), anywhere=True),
         runs=3,
     )
-    bench.time(
-        "classes", "evaluate() of the evidence: measures and intervals", lambda: heldout.evaluate(found[0]), runs=3
-    )
-    bench.time("classes", "evaluate() of the tensors", lambda: heldout.evaluate(truth, score=logits), runs=3)
+    _time_report(bench, "classes", found[0], truth, logits, 3)
+    _time_report(bench, "classes", None, truth, logits.softmax(dim=1), 3)
     if (peer := _torchmetrics()) is not None:
         areas = partial(peer.multiclass_auroc, logits, truth, k, average="macro", validate_args=False)
         bench.time("classes", "torchmetrics: AUC of every class, values alone", areas, runs=2)
@@ -433,7 +436,8 @@ def time_epoch(bench: Bench) -> None:
             bench.say("epoch", f"SYNCHRONISED: {error}")
         finally:
             torch.cuda.set_sync_debug_mode("default")
-    bench.time("epoch", "compute(): every measure and interval", seen.compute, runs=3)
+    bench.time("epoch", "compute()", seen.compute, runs=3)
+    bench.time("epoch", "compute(): every measure and interval read", lambda: seen.compute().estimates, runs=3)
     bench.time(
         "epoch",
         "compute(measures=['accuracy', 'roc_auc'])",

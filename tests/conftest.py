@@ -28,9 +28,12 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 # Threads of scikit-learn sleep while they wait: on two busy cores, trees of small data burn ten times what they need.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+# A shell that starts something in the background makes it deaf to interrupts, nohup to hang-ups, and so the commands
+# that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell that starts something in the background makes it deaf to interrupts, and so the commands that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # The simulations behind the promises run for many minutes: `make promises` runs them, pytest does not
 # even import them (it would, to look for doctests).

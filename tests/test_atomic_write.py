@@ -32,7 +32,7 @@ OWN = {
         "os.write(descriptor, line)",
     },
     # Standard error, to which a library may have written meanwhile.
-    "files/rust_panics.py": {"os.write(STANDARD_ERROR, said)", "tempfile.TemporaryFile(buffering=0)"},
+    "files/rust_panics.py": {"os.write(STANDARD_ERROR, written)", "tempfile.TemporaryFile(buffering=0)"},
     # What Spark says while it starts, which nobody sees unless it fails.
     "engines/spark.py": {"tempfile.TemporaryFile()"},
     # The null device takes the place of a standard output that nobody reads any more.

@@ -128,7 +128,7 @@ def assert_says(error, says):
         ("c.csv", "truth\\predicted,no,yes\nno,0,1\nmaybe,100,0\n", None, "rows of .* are for no, maybe"),
         ("c.csv", "truth\\predicted,no,maybe\nno,0,1\nmaybe,100,0\n", None, "'maybe', which is not among"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,x\nyes,100,0\n", None, "row 1, column 2 .* is 'x'"),
-        ("c.csv", "truth\\predicted,no,yes\nno,0,inf\nyes,100,0\n", None, "is 'inf', expected a finite"),
+        ("c.csv", "truth\\predicted,no,yes\nno,0,inf\nyes,100,0\n", None, "is inf, expected a finite"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,1\nyes,100,0\n", "predicted", "says that its rows are the truth"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,1\nyes,100,0\n", "columns", "'truth' or 'predicted'. Got 'columns'"),
         ("c.toml", '[costs]\nlabels = ["no", "yes"]\nmatrix = [[0, 1], [2, 0]]', None, "does not say whether its rows"),

@@ -118,6 +118,6 @@ def write_mlflow(*, whole: bool) -> tuple[str, ...]:
             capture_output=True,
             text=True,
             check=True,
-            timeout=300,
+            timeout=1200,
         )
     return shown, write_code(run.stdout.strip().splitlines()[-1])

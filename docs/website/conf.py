@@ -32,7 +32,7 @@ myst_dmath_allow_space = False
 
 # Notebooks have their outputs stored; one without is executed.
 nb_execution_mode = "auto"
-nb_execution_timeout = 120
+nb_execution_timeout = 1200
 nb_execution_raise_on_error = True
 nb_ipywidgets_js: dict[str, Any] = {}
 
@@ -60,7 +60,9 @@ html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
 html_math_renderer = "mathml"
-html_sidebars: dict[str, list[str]] = {"index": [], "search": []}
+# Pages by themselves: without others in their section, the column beside them would be an empty heading.
+ALONE = ("index", "search", "start", "coming-from", "errata", "faq", "glossary")
+html_sidebars: dict[str, list[str]] = {name: [] for name in ALONE}
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "heldout"},
     "navbar_align": "left",

@@ -82,7 +82,7 @@ FORMS = {
 def list_drawable() -> dict[str, frozenset[str]]:
     """Every class of results that has charts of its own, and their kinds."""
     for module in pkgutil.walk_packages(heldout.__path__, "heldout."):
-        if not re.search(r"__main__|pytest_plugin|mlflow|\.web\b|\.cli\b|spark|torch", module.name):
+        if not re.search(r"__main__|pytest_plugin|mlflow|\.web\b|\.cli\b|spark|torch|tensors", module.name):
             import_module(module.name)
     found: dict[str, frozenset[str]] = {}
     waiting = [Result]
@@ -147,7 +147,12 @@ def add_gallery(site: Site, few: int | None = None) -> None:
     parts.append(f"Curves by name: {names}; and any measure, drawn over all thresholds.")
     site.add(f"{HOME}/charts.md", "\n\n".join(parts))
     add_forms(site, made["judged"])
-    site.add(f"{HOME}/index.md", f"# Gallery\n\n{GALLERY}\n\n{write_toctree(['charts', 'forms'])}")
+    first = []
+    for name, kinds in pictures.items():
+        title, picture = DRAWN[name][0], f"pictures/{name}-{slug(kinds[0])}.svg" if kinds else ""
+        first += [f":::{{figure}} {picture}\n:alt: {title}\n\n[{title}](charts.md)\n:::"] if kinds else []
+    shown = "\n\n".join(["::::{container} gallery", *first, "::::"])
+    site.add(f"{HOME}/index.md", f"# Gallery\n\n{GALLERY}\n\n{write_toctree(['charts', 'forms'])}\n\n{shown}")
 
 
 GALLERY = "Every kind of chart, and every form that a result is written in: screen, page, tables, JSON, pictures."

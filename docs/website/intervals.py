@@ -21,10 +21,9 @@ from heldout.errors import HeldoutError
 from heldout.intervals.count_estimator import default_count_method
 from heldout.intervals.fold_estimates import FOLD_METHODS
 from heldout.intervals.methods import METHODS
-from heldout.intervals.score_methods import INDEPENDENT, default_score_method, score_method_names
+from heldout.intervals.score_methods import INDEPENDENT, default_score_method, explain_method, score_method_names
 from heldout.measures.catalogue import CATALOGUE, COUNTED
 from heldout.measures.declare import Measure
-from heldout.report.explanations import SCORE_METHODS
 
 HOME = "reference/intervals"
 COUNTS, SCORES, FOLDS = "Of counts", "Of scores and probabilities", "Of the mean over folds"
@@ -57,8 +56,7 @@ def list_intervals() -> dict[str, Declared]:
         found[name] = Declared(name, method.summary, method.reference, both, method.one_sided)
     for name in score_method_names():
         if name not in found:
-            summary, reference = SCORE_METHODS[name]
-            found[name] = Declared(name, f"{summary[0].upper()}{summary[1:]}.", reference, (SCORES,))
+            found[name] = Declared(name, *explain_method(name), (SCORES,))
     for name, by_fold in FOLD_METHODS.items():
         found[name] = Declared(name, by_fold.summary, by_fold.reference, (FOLDS,))
     return found

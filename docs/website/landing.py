@@ -8,7 +8,7 @@ from docs.website.sources import Site
 FIRST = ["evaluate", "examples/diabetes.csv"]
 CARDS = (
     ("start", "Start", "From a file of predictions to a report you can defend, in five minutes."),
-    ("course/index", "Course", "Measure, estimate, compare, judge: the path of the lecture notes, with real data."),
+    ("course/index", "Course", "Measure, estimate, compare, judge: seven chapters with real data and exercises."),
     ("howto/index", "How-to", "Imbalance, costs, groups, cross-validation, gates in CI, big data, papers."),
     ("reference/index", "Reference", "Every measure, finding, interval, test, plan, command and name."),
 )  # fmt: skip
@@ -17,7 +17,7 @@ MORE = (
     ("promises/index", "Promises", "What the intervals covered when it was measured, with the cells that miss."),
     ("coming-from", "Coming from another library", "The same in the words you know."),
     ("reference/gallery/index", "Gallery", "Every chart and every form of a report."),
-    ("errata", "Errata", "What lecture notes get wrong, and the command that shows it."),
+    ("errata", "Errata", "What lecture notes often get wrong, and the command that shows it."),
     ("faq", "Questions", "What people ask first."),
 )
 
@@ -49,15 +49,14 @@ def add_landing(site: Site) -> None:
     parts = [
         (
             '<div class="hero">\n\n# heldout judges classifiers\n\n'
-            '<p class="lead">Give it the predictions of a classifier, or a learner and data. It answers with honest '
-            "uncertainty: how good it is, how sure we are, at which threshold, at what cost, whether it is "
-            "better than the "
-            "other one, and what is wrong with the evaluation.</p>\n\n</div>"
+            '<p class="lead">Give it the predictions of a classifier, or a learner and data. It says how good the '
+            "classifier is and how sure that is, which threshold to use, what its errors cost, whether it is better "
+            "than another one, and what is wrong with the evaluation.</p>\n\n</div>"
         ),
         write_code("$ pip install heldout\n$ heldout evaluate predictions.csv --html report.html", "console"),
         _write_cards(site, CARDS, "doors"),
         "## A first command",
-        "`examples/diabetes.csv` comes with the project. This is what a terminal shows:",
+        "`examples/diabetes.csv` [comes with the project](project/examples.md). This is what a terminal shows:",
         write_code(f"$ heldout {' '.join(FIRST)}\n\n{screen.strip()}", "console"),
         (
             "Every figure has an interval, by the method that covered best when that was measured. What has no "

@@ -73,7 +73,9 @@ def write_literal(text: object) -> str:
 
 # Formulas.
 
-TOKEN = re.compile(r"\s*([A-Za-zΑ-ω_][\wΑ-ω]*|\d+(?:\.\d+)?|[²³]|\S)")
+# A raised digit is a letter to \w.
+TOKEN = re.compile(r"\s*([A-Za-zΑ-ω_](?:(?![²³])[\wΑ-ω])*|\d+(?:\.\d+)?|[²³]|\S)")
+GREEK = {"alpha": "α", "beta": "β"}
 BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
@@ -82,6 +84,8 @@ def write_formula(formula: str) -> str:
 
     >>> "<mfrac>" in write_formula("TP / (TP + FN)"), "<mfrac>" in write_formula("1 - a / b + c")
     (True, False)
+    >>> "<msup><mi mathvariant='normal'>β</mi><mn>2</mn></msup>" in write_formula("1 + beta²")
+    True
     """
     parts = _split_quotient(formula)
     if parts is None:
@@ -133,6 +137,7 @@ def _write_terms(text: str) -> str:
 
 
 def _write_name(word: str) -> str:
+    word = GREEK.get(word, word)
     name, _, index = word.partition("_")
     if index and len(index) <= 3:
         return f"<msub><mtext>{escape(name)}</mtext><mtext>{escape(index)}</mtext></msub>"

@@ -47,6 +47,8 @@ class Row:
     error: float
     place: str
     clearly: bool
+    date: str
+    commit: str
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ def read_promises() -> Promises | None:
         cell, (kind, what, level) = cells[row["cell"]], asked[row["asked"]]
         rows.append(
             Row(cell["family"], cell["cell"], cell["n"], tuple(cell["findings"]), kind, what, level, row["draws"],
-                row["undefined"], row["value"], row["error"], row["place"], bool(row["clearly"]))
+                row["undefined"], row["value"], row["error"], row["place"], bool(row["clearly"]), cell["date"],
+                cell.get("commit", document["commit"]))
         )  # fmt: skip
     return Promises(document, tuple(rows))
 
@@ -100,7 +103,7 @@ def write_measure_promises(site: Site, measure: Measure, at: str) -> str:
     parts = [
         (
             "How often 95 % intervals held the true value, in simulations where it is known. A cell is a world and a "
-            f"number of cases; {_say_when(promises)}.{_say_few(promises, main)}"
+            f"number of cases; {_say_when(main)}.{_say_few(promises, main)}"
         ),
         draw_coverage(main, f"Coverage of the 95 % interval of {measure.title} against the number of cases"),
         _write_families(site, main, at),
@@ -121,7 +124,7 @@ def write_test_promises(site: Site, name: str, at: str) -> str:
     ]  # fmt: skip
     if promises is None or not rows:
         return NOT_YET
-    text = f"At a level of 95 % a test may reject a true null 5 % of the time; {_say_when(promises)}."
+    text = f"At a level of 95 % a test may reject a true null 5 % of the time; {_say_when(rows)}."
     return f"{text}\n\n{_write_rates(rows)}\n\nAll of them: {_link_families(site, rows, at)}."
 
 
@@ -131,14 +134,17 @@ def write_finding_promises(site: Site, code: str, at: str) -> str:
     rows = [row for row in promises.rows if row.kind == "finding" and row.what == code] if promises is not None else []
     if promises is None or not rows:
         return ""
-    text = f"On sound models, where it has nothing to find; {_say_when(promises)}."
+    text = f"On sound models, where it has nothing to find; {_say_when(rows)}."
     return f"## False alarms\n\n{text}\n\n{_write_rates(rows)}\n\nAll of them: {_link_families(site, rows, at)}."
 
 
-def _say_when(promises: Promises) -> str:
-    document = promises.document
-    commit = f" at commit `{document['commit']}`" if document["commit"] else ""
-    return f"measured until {document['date']}{commit}"
+def _say_when(rows: Iterable[Row]) -> str:
+    """Until when, and at which commits: what was not measured again is that of an earlier one."""
+    until = {(row.commit, row.date) for row in rows}
+    commits = sorted({commit for commit, _ in until if commit}, key=lambda text: max(d for c, d in until if c == text))
+    named = " and ".join(f"`{commit}`" for commit in commits)
+    where = f" at commit{'s' if len(commits) > 1 else ''} {named}" if commits else ""
+    return f"measured until {max(date for _, date in until)}{where}"
 
 
 def _say_few(promises: Promises, rows: list[Row]) -> str:
@@ -236,11 +242,12 @@ def add_promises(site: Site) -> None:
     # One is enough where only some pages are built.
     families = list_families() if site.whole else list_families()[:1]
     draws = sum(cell["draws"] for cell in document["cells"])
+    places = len({(cell["family"], cell["cell"]) for cell in document["cells"]})
     parts = [
         opening,
         (
-            f"{len(document['cells']):,} of {document['planned']:,} cells, {draws:,} draws; "
-            f"{_say_when(promises)}. A 95 % "
+            f"{places:,} of {document['planned']:,} cells, {draws:,} draws; "
+            f"{_say_when(promises.rows)}. A 95 % "
             f"interval is in its band where it held the truth in {_say_band(promises)} of the draws, and far "
             "below where in "
             f"less than {_share(document['floor'])}. A family keeps its promise where nine of ten of its "
@@ -281,7 +288,8 @@ def add_family(site: Site, promises: Promises, family: str) -> None:
     """The page of one family: by quantity, tests and gates, and every cell outside its band."""
     facts, at = promises.document["families"][family], family_page(family)
     rows = [row for row in promises.rows if row.family == family]
-    parts = [f"# {facts['title']}", escape_text(facts["about"]).replace("\\`", "`"), facts["verdict"]]
+    about = escape_text(facts["about"]).replace("\\`", "`")
+    parts = [f"# {facts['title']}", about, f"{facts['verdict']} It was {_say_when(rows)}."]
     main = [row for row in rows if row.kind == "interval" and row.level == MAIN]
     if main:
         parts += [draw_family(main, f"Coverage of 95 % intervals: {facts['title']}"), "## By quantity"]

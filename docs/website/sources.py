@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 from docs.website.page import ROOT, write_toctree
@@ -93,7 +94,8 @@ def add_written(site: Site) -> None:
     for name, place in list_written().items():
         source = ROOT / name
         if source.suffix == ".md":
-            site.add(place, mend_links(raise_headings(source.read_text(encoding="utf-8")), name, place))
+            text = mend_links(raise_headings(source.read_text(encoding="utf-8")), name, place)
+            site.add(place, text + pack_examples(site, place) if name == "examples/README.md" else text)
         else:
             target = site.folder / place
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,6 +115,16 @@ def raise_headings(text: str) -> str:
         fenced ^= bool(FENCE.match(line))
         lines.append(line[1:] if line.startswith("##") and not fenced else line)
     return "\n".join(lines)
+
+
+def pack_examples(site: Site, place: str) -> str:
+    """Put the examples into one file beside their page; the words that let a reader fetch it."""
+    target = site.folder / posixpath.dirname(place) / "examples.zip"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted((ROOT / "examples").rglob("*.*")):
+            packed.write(path, path.relative_to(ROOT))
+    return "\n## Get them\n\nAll of them in one file: {download}`examples.zip <examples.zip>`.\n"
 
 
 def mend_links(text: str, name: str, place: str) -> str:

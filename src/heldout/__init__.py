@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heldout import errors, lab, mlflow, plans
-    from heldout.api.assertions import assert_at_least, assert_at_most
-    from heldout.api.check import check
+    from heldout.api.check import assert_at_least, assert_at_most, check
     from heldout.api.choose_threshold import choose_threshold
     from heldout.api.compare import compare
     from heldout.api.count import count
@@ -66,8 +65,8 @@ _HOMES = {
     "ThresholdDecision": "heldout.thresholds.decision",
     "Validation": "heldout.results.validation",
     "Validations": "heldout.results.validation",
-    "assert_at_least": "heldout.api.assertions",
-    "assert_at_most": "heldout.api.assertions",
+    "assert_at_least": "heldout.api.check",
+    "assert_at_most": "heldout.api.check",
     "bias_variance": "heldout.api.learning_curve",
     "card": "heldout.cards.api",
     "check": "heldout.api.check",
@@ -143,9 +142,19 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import heldout` costs nothing."""
     if name in _PACKAGES:
         return import_module(f"heldout.{name}")
+    # Not in `__all__`: what `from heldout import *` brings must not need PyTorch.
+    if name == "torch":
+        try:
+            return import_module("heldout.torch")
+        except ModuleNotFoundError as error:
+            raise AttributeError(str(error)) from error
     if name not in _HOMES:
+        answer = "" if name.startswith("_") else import_module("heldout.synonyms").answer_name(name)
+        message = f"module 'heldout' has no attribute {name!r}" + f": {answer}." * bool(answer)
+        if answer:
+            raise AttributeError(message)
         # With both, Python says which name is near: "Did you mean: 'evaluate'?".
-        raise AttributeError(f"module 'heldout' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -6,18 +6,22 @@ import difflib
 import math
 import numbers
 from collections.abc import Iterable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from heldout.errors import OptionError
 
 # The name of a class, and what becomes of rows in which a value is missing.
 Label = str | int | bool | float
 Missing = Literal["refuse", "drop"]
+MISSING: tuple[Missing, ...] = get_args(Missing)
+# What the rows of a confusion matrix or of a table of costs are.
+Rows = Literal["truth", "predicted"]
+AXES: tuple[Rows, ...] = get_args(Rows)
 
 Value = TypeVar("Value")
 
 # From this similarity on, by difflib's ratio, a name is taken for a misspelling of another.
-ALIKE = 0.7
+MISSPELLED = 0.7
 KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
@@ -30,6 +34,24 @@ def listing(names: Iterable[object], most: int = 12) -> str:
     items = list(names)
     shown = ", ".join(map(str, items[:most]))
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def capitalize(text: str) -> str:
+    """The text with its first letter as a capital, and the others as they are.
+
+    >>> capitalize("the ROC area")
+    'The ROC area'
+    """
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def write_sentence(text: str) -> str:
+    """The text as a sentence: a capital at its beginning, a full stop at its end.
+
+    >>> write_sentence("two rows were dropped")
+    'Two rows were dropped.'
+    """
+    return f"{capitalize(text.rstrip('.'))}."
 
 
 def method_key(name: object) -> str:
@@ -50,7 +72,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     by_fold = {candidate.casefold(): candidate for candidate in candidates}
     wanted = name.casefold()
     # At difflib's limit of 0.6 half of the matches are other words, so ours is higher; short names may have one slip.
-    near = difflib.get_close_matches(wanted, by_fold, n=1, cutoff=ALIKE) or [
+    near = difflib.get_close_matches(wanted, by_fold, n=1, cutoff=MISSPELLED) or [
         candidate for candidate in by_fold if _one_slip(wanted, candidate)
     ]
     return by_fold[near[0]] if near else None
@@ -113,6 +135,30 @@ MOST_DRAWS = 10_000_000
 DRAWN = ("replicates", "draws", "rounds", "shuffles", "repeats", "points", "passes")
 
 
+def as_float(value: Any) -> float:
+    """A number as a float; infinite where it is beyond all floats, which whole numbers and fractions may be.
+
+    >>> as_float(2), as_float(-(10**400))
+    (2.0, -inf)
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return -math.inf if value < 0 else math.inf
+
+
+def show_given(value: Any) -> str:
+    """What was given, as an error shows it; whole numbers of more digits than Python writes as the float they are near.
+
+    >>> show_given("x"), show_given(10**5000)
+    ("'x'", 'inf')
+    """
+    try:
+        return repr(value)
+    except ValueError:
+        return repr(as_float(value))
+
+
 def check_level(level: Any) -> float:
     """A level strictly between 0 and 1.
 
@@ -120,7 +166,7 @@ def check_level(level: Any) -> float:
     0.9
     """
     is_number = isinstance(level, numbers.Real) and not isinstance(level, bool)
-    hint = "write 95 % as 0.95." if is_number and float(level) >= 1 else "for example 0.95."
+    hint = "write 95 % as 0.95." if is_number and as_float(level) >= 1 else "for example 0.95."
     return check_share("The level", level, hint)
 
 
@@ -131,9 +177,28 @@ def check_share(name: str, value: Any, hint: str, *, ends: bool = False) -> floa
     1.0
     """
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not (0 <= float(value) <= 1 if ends else 0 < float(value) < 1):
-        raise OptionError(f"{name} must lie between 0 and 1. Got {value!r}.", hint=hint)
-    return float(value)
+    number = as_float(value) if is_number else math.nan
+    if not (0 <= number <= 1 if ends else 0 < number < 1):
+        # Python does not write out whole numbers of very many digits.
+        shown = number if math.isinf(number) else value
+        raise OptionError(f"{name} must lie between 0 and 1. Got {shown!r}.", hint=hint)
+    return number
+
+
+def check_rows(name: str, value: Any) -> None:
+    """Refuse what is neither of the two axes that the rows of a matrix may be; None says nothing of them.
+
+    >>> check_rows("cost_rows", "truth")
+    """
+    if value is not None and value not in AXES:
+        either = " or ".join(map(repr, AXES))
+        hint = " or ".join(f"{name}={axis!r}" for axis in AXES)
+        raise OptionError(f"{name} must be {either}. Got {value!r}.", hint=f"write {hint}.")
+
+
+def check_prevalence(value: Any) -> float:
+    """The share of the positive class where a classifier will be used."""
+    return check_share("The prevalence", value, "write 2 % as prevalence=0.02.")
 
 
 def check_whole(name: str, value: Any, least: int) -> int:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing, split_outside_quotes, suggest
+from heldout.arguments import AXES, Rows, as_float, listing, split_outside_quotes, suggest
 from heldout.errors import MatrixError
 from heldout.evidence import Label
 from heldout.files.delimited import separator_of, split_cells
-from heldout.files.matrix import NamedMatrix, Rows, name_matrix, read_corner
+from heldout.files.matrix import NamedMatrix, name_matrix, read_corner
 from heldout.show.numbers import digits_between, plain, share
 
 __all__ = ["Costs", "more_accurate_costs_more", "read_costs", "settle_costs"]
@@ -177,7 +177,7 @@ def _by_labels(named: NamedMatrix, labels: Sequence[Label]) -> NDArray[Any]:
 
 
 def _check_rows(rows: str) -> None:
-    if rows not in ("truth", "predicted"):
+    if rows not in AXES:
         raise MatrixError(
             f"The rows of a cost matrix are 'truth' or 'predicted'. Got {rows!r}.",
             hint="textbooks write both; say which yours is.",
@@ -187,16 +187,16 @@ def _check_rows(rows: str) -> None:
 def _read_number(cost: Any, name: str, hint: str) -> float:
     """A finite number; `name` is what an error calls it."""
     try:
-        number = float(cost)
+        number = as_float(cost)
     except (TypeError, ValueError):
         number = np.nan
     if isinstance(cost, bool) or not np.isfinite(number):
-        raise MatrixError(f"{name} is {cost!r}, expected a finite number.", hint=hint)
+        raise MatrixError(f"{name} is {number if np.isinf(number) else cost!r}, expected a finite number.", hint=hint)
     return number
 
 
-def settle_costs(costs: Any, labels: Sequence[Label]) -> NDArray[np.float64]:
-    """A cost matrix in the order of the labels, from what a person may pass as costs.
+def settle_costs(costs: Any, labels: Sequence[Label], rows: str | None = None) -> NDArray[np.float64]:
+    """A cost matrix in the order of the labels, from what a person may pass as costs; `rows` of a table or a file.
 
     >>> settle_costs({(1, 0): 100, (0, 1): 1}, [0, 1])
     array([[  0.,   1.],
@@ -206,18 +206,20 @@ def settle_costs(costs: Any, labels: Sequence[Label]) -> NDArray[np.float64]:
         return costs.arranged(labels)
     if isinstance(costs, Mapping):
         return Costs.of_pairs(costs, labels).matrix
-    if isinstance(costs, str):
-        return read_costs(costs, labels).matrix
+    if isinstance(costs, str | Path):
+        return read_costs(costs, labels, rows).matrix
+    if rows is not None:
+        return Costs.of(costs, labels, rows=rows).matrix
     raise MatrixError(
         "A bare table of costs does not say whether its rows are the truth or the prediction.",
-        hint="write Costs.of(table, labels, rows='truth'), or costs by {(truth, predicted): cost}.",
+        hint="say it with cost_rows='truth', or write Costs.of(table, labels, rows='truth'), or costs by "
+        "{(truth, predicted): cost}.",
     )
 
 
 # Costs written in one line: `truth,predicted:cost` for each kind of error, separated by semicolons.
 
 COSTS_FORM = "write truth,predicted:cost and separate them by semicolons, such as '1,0:100; 0,1:1'."
-AXES = ("truth", "predicted")
 # Every quote is closed.
 BALANCED = re.compile(r"""(?:"[^"]*+"|'[^']*+'|[^"'])*+""")
 
@@ -347,15 +349,15 @@ TOML_EXAMPLE = (
 )
 
 
-def parse_toml(text: str, name: str) -> dict[str, Any] | dict[tuple[str, str], Any]:
+def parse_costs_toml(text: str, name: str) -> dict[str, Any] | dict[tuple[str, str], Any]:
     r"""Costs by (truth, predicted), or the table `costs` with its keys rows, labels and matrix.
 
-    >>> parse_toml('[[cost]]\ntruth = 1\npredicted = 0\ncost = 100', "c.toml")
+    >>> parse_costs_toml('[[cost]]\ntruth = 1\npredicted = 0\ncost = 100', "c.toml")
     {('1', '0'): 100}
     """
-    from heldout.files.input_stream import parse_toml as read_document
+    from heldout.files.input_stream import parse_toml
 
-    document = read_document(text, name, TOML_EXAMPLE, MatrixError)
+    document = parse_toml(text, name, TOML_EXAMPLE, MatrixError)
     table, entries = document.get("costs"), document.get("cost")
     if isinstance(table, dict) and entries is None:
         for key in ("labels", "matrix"):
@@ -409,7 +411,7 @@ def read_costs(source: str | Path, labels: Sequence[Label] | None = None, rows: 
     content = load(source)
     text = utf8_text(content).decode("utf-8")
     if content.ending == ".toml":
-        document = parse_toml(text, content.name)
+        document = parse_costs_toml(text, content.name)
         if "matrix" not in document:
             return _from_pairs({pair: cost for pair, cost in document.items() if isinstance(pair, tuple)}, labels)
         table: Any = document

@@ -45,7 +45,7 @@ class FolderModules:
 
 def allow_folder_modules(folder: str, names: Sequence[str]) -> FolderModules:
     """Let the modules of those names be imported from a folder, for as long as this process lives."""
-    finder = next((one for one in folder_modules() if one.folder == folder), None)
+    finder = next((module_finder for module_finder in folder_modules() if module_finder.folder == folder), None)
     if finder is None:
         finder = FolderModules(folder)
         sys.meta_path.append(finder)

@@ -63,8 +63,8 @@ def log(
     judged = result.evaluation if isinstance(result, Validation) else result
     metrics: dict[str, float] = {}
     if isinstance(result, Evaluation | Validations):
-        found = result.metrics(measures, prefix)
-        metrics = {name: value for name, value in found.items() if math.isfinite(value)}
+        figures = result.metrics(measures, prefix)
+        metrics = {name: value for name, value in figures.items() if math.isfinite(value)}
         mlflow.log_metrics(metrics, step=step, run_id=run_id)
     with tempfile.TemporaryDirectory() as made:
         target = Path(made)

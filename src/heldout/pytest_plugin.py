@@ -85,11 +85,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def _lines(judged: Any) -> list[str]:
     """How one thing that was judged reads: a gate or a requirement, otherwise a result with its findings."""
     if hasattr(judged, "requirements"):
-        return [line for one in judged.requirements for line in _lines(one)]
+        return [line for requirement in judged.requirements for line in _lines(requirement)]
     if hasattr(judged, "outcome"):
         sign = FAILED if judged.fails else PASSED
         return [f"{sign} {judged.text} {judged.outcome}: {judged.why}"]
     named = getattr(getattr(judged, "source", None), "name", "") or repr(judged).strip("<>").partition(";")[0]
     findings = getattr(judged, "findings", ())
     counts = judged.review.summary() if hasattr(judged, "review") else ""
-    return [": ".join(filter(None, (named, counts))), *(f"{KNOWN} {one.code}  {one.title}" for one in findings)]
+    return [
+        ": ".join(filter(None, (named, counts))),
+        *(f"{KNOWN} {finding.code}  {finding.title}" for finding in findings),
+    ]

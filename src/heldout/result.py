@@ -11,16 +11,17 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeAlias, TypeVar, final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeAlias, TypeVar, final, get_args, overload
 
 from heldout.arguments import closest, listing
 from heldout.atomic_write import write_whole
 from heldout.errors import OptionError
 from heldout.show.blocks import Prose, Title
+from heldout.synonyms import answer_attribute
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +63,7 @@ def make_row(
 
 
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
-BACKENDS: tuple[Backend, ...] = ("polars", "pandas", "pyarrow")
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 ENDINGS = (".json", ".md", ".html", ".tex", ".txt", ".csv")
 # Endings of files that only charts are written to.
 PICTURES = (".svg", ".png")
@@ -122,6 +123,13 @@ class Result(ABC):
     # What a notebook shows of it.
     _notebook_by: ClassVar[str] = "heldout.report.notebook:notebook_blocks"
 
+    # Hidden from mypy, for which every attribute would exist.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Nothing is found here."""
+            return look_again(self, name)
+
     @abstractmethod
     def rows(self) -> list[dict[str, object]]:
         """Flat, tidy rows of scalars, each beginning with `ROW_KEYS`."""
@@ -134,14 +142,20 @@ class Result(ABC):
         """How it reads on a page of its own; what `blocks` says, unless there is more to show."""
         return self.blocks()
 
+    def full_blocks(self) -> list[Block]:
+        """How it reads with everything that there is; what `blocks` says, unless there is more to show."""
+        return self.blocks()
+
     @property
     def verdict(self) -> str:
         """What it says in a sentence or two; empty where it is figures alone."""
-        return next((one.text for one in self.blocks() if isinstance(one, Prose) and one.label == "Verdict"), "")
+        return next(
+            (block.text for block in self.blocks() if isinstance(block, Prose) and block.label == "Verdict"), ""
+        )
 
     def summary(self) -> str:
         """What it is about and what it says, in a line each."""
-        title = next((one.text for one in self.blocks() if isinstance(one, Title)), "")
+        title = next((block.text for block in self.blocks() if isinstance(block, Title)), "")
         lines = [line for line in (title, self.verdict) if line]
         return "\n".join(lines) or str(self).partition("\n")[0]
 
@@ -205,6 +219,13 @@ class Result(ABC):
         for name, value in state.items():
             object.__setattr__(self, name, value)
 
+    def _describe(self) -> str:
+        """What it is of, in a few words, for results that are too large to show every field."""
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{self._describe()}; print it to read it>"
+
     def _parts(self) -> Iterable[Result]:
         """The results that it holds, and that are asked for frames by themselves."""
         return ()
@@ -230,7 +251,7 @@ class Result(ABC):
     @final
     def to_json(self, indent: int | None = 2) -> str:
         """The JSON document as text."""
-        text = json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        text = _write_json(self.to_dict(), indent)
         # Half a surrogate pair, which broken input can hold, has no UTF-8 form: only its escape is portable.
         return _SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
@@ -315,13 +336,7 @@ class Result(ABC):
         ending = target.suffix.lower()
         if kind is not None or ending in PICTURES:
             return self._write_chart(target, kind)
-        if ending not in ENDINGS:
-            known = (*ENDINGS, *PICTURES)
-            near = closest(ending, known)
-            raise OptionError(
-                f"{target.name} ends in {ending!r}, but a result is written as one of {listing(known)}.",
-                hint=f"name the file {target.stem}{near or '.json'}.",
-            )
+        check_result_ending(target)
         # Half a surrogate pair in a CSV file is spelled out, as it is in the other forms.
         return write_whole(target, self._form(ending).encode("utf-8", errors="backslashreplace"))
 
@@ -350,6 +365,39 @@ class Result(ABC):
         return text() + "\n"
 
 
+def look_again(result: object, name: str) -> Any:
+    """The error of an attribute that was not found: what other libraries call so is named instead."""
+    if hasattr(type(result), name):
+        # A property that failed, or a slot without a value: what went wrong there is what to say.
+        return object.__getattribute__(result, name)
+    raise missing_attribute(result, name)
+
+
+def missing_attribute(result: object, name: str) -> AttributeError:
+    """What is raised for an attribute that is not there: with ours for what other libraries call so.
+
+    >>> missing_attribute("text", "colour")
+    AttributeError("'str' object has no attribute 'colour'")
+    """
+    kind = type(result)
+    answer = "" if name.startswith("_") else answer_attribute(kind, name)
+    message = f"{kind.__name__!r} object has no attribute {name!r}" + f": {answer}." * bool(answer)
+    # With both, Python says which name is near.
+    return AttributeError(message) if answer else AttributeError(message, name=name, obj=result)
+
+
+def check_result_ending(path: Path, called: str = "") -> None:
+    """Refuse the name of a file whose ending does not say in which form a result is written; `called` is its name."""
+    known, ending = (*ENDINGS, *PICTURES), path.suffix.lower()
+    if ending not in known:
+        near = closest(ending, known) if ending else None
+        says = f"ends in {ending!r}" if ending else "has no ending"
+        raise OptionError(
+            f"{called or path.name} {says}, but a result is written as one of {listing(known)}.",
+            hint=f"name the file {path.name.partition('.')[0] or 'report'}{near or '.html'}.",
+        )
+
+
 class RenderedResult(Result):
     """A result that a layer above says how to read: named in `_rendered_by`, as "module:function"."""
 
@@ -364,6 +412,10 @@ class RenderedResult(Result):
     def page_blocks(self) -> list[Block]:
         """How it reads on a page of its own."""
         return self._render("page")
+
+    def full_blocks(self) -> list[Block]:
+        """How it reads with everything that there is."""
+        return self._render("full")
 
     @final
     def _render(self, form: Form) -> list[Block]:
@@ -385,10 +437,10 @@ def keeps_backend(function: Callable[P, R]) -> Callable[P, R]:
 
 def keep_backend(result: object, backend: Backend | None) -> None:
     """Let a result, or each of several, come back as frames of this library; nothing changes where there is none."""
-    for one in result if isinstance(result, list | tuple) else [result]:
-        if isinstance(one, Result) and backend is not None:
-            object.__setattr__(one, "_frames", backend)
-            keep_backend(tuple(one._parts()), backend)  # noqa: SLF001 - the contract of every result
+    for part in result if isinstance(result, list | tuple) else [result]:
+        if isinstance(part, Result) and backend is not None:
+            object.__setattr__(part, "_frames", backend)
+            keep_backend(tuple(part._parts()), backend)  # noqa: SLF001 - the contract of every result
 
 
 def find_backend(values: Iterable[object]) -> Backend | None:
@@ -399,14 +451,14 @@ def find_backend(values: Iterable[object]) -> Backend | None:
     'polars'
     """
     for value in values:
-        found: Backend | None = getattr(value, "_frames", None) if isinstance(value, Result) else None
-        found = found or next(filter(None, map(_find_library, type(value).__mro__)), None)
-        if found is None and isinstance(value, Mapping):
-            found = find_backend(list(value.values())[:_LOOKED_AT])
-        elif found is None and isinstance(value, list | tuple):
-            found = find_backend(value[:_LOOKED_AT])
-        if found is not None:
-            return found
+        backend: Backend | None = getattr(value, "_frames", None) if isinstance(value, Result) else None
+        backend = backend or next(filter(None, map(_find_library, type(value).__mro__)), None)
+        if backend is None and isinstance(value, Mapping):
+            backend = find_backend(list(value.values())[:_LOOKED_AT])
+        elif backend is None and isinstance(value, list | tuple):
+            backend = find_backend(value[:_LOOKED_AT])
+        if backend is not None:
+            return backend
     return None
 
 
@@ -426,6 +478,12 @@ def json_safe(value: object) -> Any:
     >>> json_safe({1: (float("nan"), float("inf")), "a": {"b": 2}})
     {'1': [None, 'Infinity'], 'a': {'b': 2}}
     """
+    # Nearly every value is one of these, and what kind of number another one is takes long to tell.
+    plain_type = type(value)
+    if value is None or plain_type is str or plain_type is int or plain_type is bool:
+        return value
+    if isinstance(value, float):
+        return _json_float(float(value))
     safe: Any
     match value:
         case None | bool():
@@ -449,6 +507,40 @@ def json_safe(value: object) -> Any:
     return safe
 
 
+def _write_json(value: Any, indent: int | None) -> str:
+    """What `json.dumps` writes, which takes four times as long for it where lines are indented."""
+    if isinstance(indent, int) and indent > 0:
+        return _indented(value, indent, "\n")
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+_NESTED = {dict, list}
+
+
+def _indented(value: Any, indent: int, outer: str) -> str:
+    """One value; `outer` is the new line and the indentation of what it stands in."""
+    inner = outer + " " * indent
+    if not isinstance(value, dict | list) or not value:
+        return _encode_json(", ", value)
+    if _NESTED.isdisjoint(map(type, value.values() if isinstance(value, dict) else value)):
+        # Without lines of its own in it, JSON's compiled encoder writes it, with our line breaks between the items.
+        text = _encode_json("," + inner, value)
+        return f"{text[0]}{inner}{text[1:-1]}{outer}{text[-1]}"
+    if isinstance(value, list):
+        return f"[{inner}{f',{inner}'.join(_indented(item, indent, inner) for item in value)}{outer}]"
+    items = (f"{_encode_json(', ', key)}: {_indented(item, indent, inner)}" for key, item in value.items())
+    return f"{{{inner}{f',{inner}'.join(items)}{outer}}}"
+
+
+def _encode_json(between: str, value: Any) -> str:
+    return _encoder(between).encode(value)
+
+
+@cache
+def _encoder(between: str) -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(between, ": "))
+
+
 def _json_float(value: float) -> float | str | None:
     if math.isnan(value):
         return None
@@ -456,12 +548,12 @@ def _json_float(value: float) -> float | str | None:
 
 
 def _json_object(value: Mapping[Any, object]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for key, item in value.items():
-        name = str(json_safe(key)) if not isinstance(key, str) else str(key)
+        name = key if type(key) is str else str(key) if isinstance(key, str) else str(json_safe(key))
         # The labels 1 and "1" are two classes: neither may hide the other.
-        made[name if name not in made else repr(key)] = json_safe(item)
-    return made
+        document[name if name not in document else repr(key)] = json_safe(item)
+    return document
 
 
 def _columns(rows: list[dict[str, object]]) -> dict[str, tuple[_Kind, list[Any]]]:

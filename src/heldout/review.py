@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
 from heldout.result import RenderedResult, bound_late, make_row
-from heldout.show.blocks import Block
 
 Severity: TypeAlias = Literal["act", "know"]
 Outcome: TypeAlias = Literal["fired", "passed", "not applicable"]
@@ -29,17 +27,6 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "probabilities": ("probabilities are right", "probabilities are off", "whether probabilities are off is unknown"),
     "fit": ("overfits", "underfits"),
 }
-
-
-def find_contradictions(claims: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of different answers to one question; refused where a claim answers none.
-
-    >>> find_contradictions(["overfits", "underfits", "more data helps"])
-    [('overfits', 'underfits')]
-    """
-    question_of = {answer: question for question, answers in QUESTIONS.items() for answer in answers}
-    every = sorted(set(claims))
-    return [pair for pair in combinations(every, 2) if question_of[pair[0]] == question_of[pair[1]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +140,6 @@ class Review(RenderedResult):
         )
         parts = [f"{number} {words}" for number, words in counts if number]
         return " · ".join(parts if self.fired else ["nothing found", *parts])
-
-    def full_blocks(self) -> list[Block]:
-        """Every rule with its outcome: what was found, what was seen, and why a rule had nothing to look at."""
-        return self._render("full")
 
     def document(self) -> dict[str, Any]:
         """What stands in a JSON document: the findings that fired, and the outcome of the others."""

@@ -1,12 +1,14 @@
 """The words of other libraries for our arguments, declared once: functions take them as keywords, commands as flags.
 
 scikit-learn's `y_true` is our `truth`, its `cv` our `plan`, PyCM's `actual_vector` our `truth`, and so on. A word that
-has no argument of its own here, such as `average` or `alpha`, is answered with how the same is said.
+has no argument of its own here, such as `average` or `alpha`, is answered with how the same is said; so are the names
+of other libraries' functions, of what their results have, and of measures that are none here.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -55,6 +57,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "limits": ("limit",),
     "calibration_bins": ("n_bins", "num_bins", "bins"),
     "calibration_strategy": ("strategy", "binning"),
+    "calibrators": ("method", "calibrator"),
     "plan": ("cv", "folds", "resampling"),
     "learner": ("learners", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
     "learners": ("learner", "estimator", "estimators", "model", "models", "clf", "classifier", "classifiers"),
@@ -81,19 +84,20 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 
 # Our command, and what others call it.
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "evaluate": ("score", "report", "classification-report", "confusion-matrix"),
+    "evaluate": ("score", "report", "classification-report", "confusion-matrix", "roc", "auc", "eval"),
     "thresholds": ("threshold", "choose-threshold", "tune-threshold"),
     "recalibrate": ("calibrate", "calibration"),
-    "validate": ("cross-validate", "cross-val-score", "crossval", "cv"),
+    "validate": ("cross-validate", "cross-val-score", "crossval", "cv", "train"),
     "learning-curve": ("learn",),
     "bias-variance": ("bias-variance-decomp",),
-    "compare": ("test", "mcnemar"),
+    "compare": ("test", "mcnemar", "delong", "roc-test", "ttest"),
     "check": ("gate", "assert"),
     "plan": ("plan-study", "sample-size", "power"),
     "lab": ("laboratory", "simulate", "experiment"),
-    "measures": ("metrics", "measure", "metric"),
+    "measures": ("metrics", "measure", "metric", "list-metrics", "list-measures"),
     "explain": ("rules", "findings"),
     "serve": ("ui", "app"),
+    "doctor": ("info", "version", "env"),
 }
 
 WEIGHING = (
@@ -108,7 +112,13 @@ ANSWERS: dict[str, str] = {
     "average": "name the average with the measure: measures=['macro f1'] (--measure 'macro f1').",
     "beta": "name it with the measure: measures=['f2'] or ['f_score(beta=2)'] (--measure f2).",
     "top_k": "name it with the measure, such as measures=['precision_at(k=10)'] (--measure 'precision_at(k=10)').",
-    "k": "name it with the measure, such as measures=['precision_at(k=10)'] (--measure 'precision_at(k=10)').",
+    "jobs": "leave it out: rows are counted on all cores, and threads=2 (--threads 2) takes fewer.",
+    "logits": "give them as score= (--score); 1 / (1 + exp(-logits)) makes probabilities of them.",
+    **dict.fromkeys(
+        ("cost_fp", "cost_fn", "fp_cost", "fn_cost", "false_positive_cost", "false_negative_cost"),
+        "name each error by (truth, predicted): costs={('yes', 'no'): 5, ('no', 'yes'): 1} (--costs 'yes,no:5; …').",
+    ),
+    "k": "of folds, plan='5-fold' (--plan 5-fold); of a measure, measures=['precision_at(k=10)'] (--measure).",
     "zero_division": "leave it out: what is undefined is nan, with the reason in words.",
     "normalize": "leave it out: evaluation.confused() has each cell as a share of its class, with an interval.",
     "num_classes": "name the classes with labels=[…] (--labels A,B,…); without, those that occur.",
@@ -127,7 +137,10 @@ ANSWERS: dict[str, str] = {
     "event_level": "name the class: positive='yes' (--positive yes).",
     "from_logits": "leave it out: scores of any range rank; probabilities are those between 0 and 1.",
     "n_splits": "name the plan: plan='5-fold' (--plan 5-fold).",
-    "n_fold": "name the plan: plan='5-fold' (--plan 5-fold).",
+    **dict.fromkeys(
+        ("n_fold", "n_folds", "num_folds", "kfold", "k_fold", "nfold", "number", "v"),
+        "name the plan: plan='5-fold' (--plan 5-fold).",
+    ),
     "trControl": "name the plan: plan='10x10-fold' (--plan 10x10-fold).",
     "test_size": "name the plan: plan='holdout 2/3' (--plan 'holdout 2/3') trains on two thirds.",
     "train_size": "name the plan: plan='holdout 2/3' (--plan 'holdout 2/3') trains on two thirds.",
@@ -145,6 +158,130 @@ ANSWERS: dict[str, str] = {
     "W": "Weka's -W is --learner NAME; heldout validate --help lists the names.",
     "split_percentage": "name the plan: --plan 'holdout 66%'.",
     "i": "every measure is there without asking; --format weka is Weka's layout.",
+    "plan": "heldout.validate(…, plan='10-fold') cross-validates; learning curves take draws=10 (--draws 10).",
+    "n_repeats": "name the plan: plan='10x10-fold' (--plan 10x10-fold) repeats ten folds ten times.",
+    "repeats": "name the plan: plan='10x10-fold' (--plan 10x10-fold) repeats ten folds ten times.",
+    "ci": "leave it out: every value has its interval; level=0.9 (--level 0.9) is another level.",
+    "auc": "leave it out: the area is there with every other measure; measures='roc_auc' shows it alone.",
+    "max_fpr": "name it with the measure: measures=['partial_auc(low=0, high=0.1)'] (--measure, the same).",
+    "partial_auc": "name it with the measure: measures=['partial_auc(low=0, high=0.1)'] (--measure, the same).",
+    "boot_stratified": "leave it out: bootstraps draw whole cases, so that the shares of the classes vary as they do.",
+    "smooth": "leave it out: curves go through the cases that were seen.",
+    "direction": "leave it out: a higher score stands for the positive class; turn the sign of scores that run down.",
+    "verbose": "leave it out: all is shown (--full has every measure), and what takes long says how far it is.",
+    **dict.fromkeys(("sep", "delimiter", "separator"), "leave it out: it is told from the file."),
+    "quiet": "leave it out: in Python nothing is printed unasked, and > /dev/null silences a command.",
+    "plot": "leave it out: the result has .plot('roc') and .chart('roc') (--chart roc=roc.svg).",
+    "mode": "leave it out: every measure is there, and measures=['precision', 'recall'] (--measure) shows only these.",
+    "multiclass": "leave it out: two or more classes are told from the data.",
+    "alternative": "leave it out: tests are two-sided; margin= (--margin) is for at least as good.",
+    "name": "leave it out: a file has its name; compare({'A': first, 'B': second}) names results.",
+    "dataset_name": "leave it out: a file has its name; compare({'A': first, 'B': second}) names results.",
+    "evaluators": "leave it out; mlflow.evaluate(…, evaluators='heldout') is the way round, see heldout.mlflow.",
+    "evaluator_config": "give its options themselves, such as level=0.9.",
+    "output_format": "name a file, whose ending says what it is: .write('report.html') (-o report.html).",
+    "min_accuracy": "name what must hold: require='accuracy >= 0.8' (--require 'accuracy >= 0.8').",
+    "fail_under": "name what must hold: require='accuracy >= 0.8' (--require 'accuracy >= 0.8').",
+    "min_recall": "name what must hold: require='recall >= 0.8' (--require 'recall >= 0.8').",
+    **dict.fromkeys(("half_width", "margin_of_error"), "give the whole width: width=0.1 (--width 0.1) is ± 0.05."),
+    "thresholds": "bounds are require='recall >= 0.8' (--require); the threshold of scores is threshold=0.3.",
+    "validation_thresholds": "name what must hold: require='recall >= 0.8' (--require 'recall >= 0.8').",
+}  # fmt: skip
+
+# The calls that most functions of others are answered with.
+_EVALUATE, _VALIDATE = "heldout.evaluate(y_true, y_pred)", "heldout.validate(learner, X, y, plan='10-fold')"
+# Functions of scikit-learn's that take scores.
+OF_SCORES = ("roc_auc_score", "average_precision_score", "brier_score_loss", "log_loss", "top_k_accuracy_score")
+_SCORED, _COMPARE = "heldout.evaluate(y_true, score=y_score)", "heldout.compare(first, second)"
+# Functions and classes of others, and the call that does the same here.
+FUNCTIONS: dict[str, str] = {
+    **dict.fromkeys(("classification_report", "ConfusionMatrix", "EstimatorReport", "report", "Evaluator"), _EVALUATE),
+    "confusion_matrix": f"{_EVALUATE}.confusion",
+    "cm": f"{_EVALUATE}.confusion",
+    **dict.fromkeys(("roc", "roc_curve", "RocCurveDisplay"), f"{_SCORED}.curve('roc')"),
+    "precision_recall_curve": f"{_SCORED}.curve('precision_recall')",
+    "det_curve": f"{_SCORED}.curve('det')",
+    "calibration_curve": f"{_SCORED}.chart('reliability')",
+    **dict.fromkeys(("auc", "auroc", "roc_auc"), f"{_SCORED}['roc_auc']"),
+    **dict.fromkeys(("ci", "ci_auc", "bootstrap", "confidence_interval"), f"{_EVALUATE}, where every value has one"),
+    **dict.fromkeys(
+        ("cross_validate", "cross_val_score", "cross_val_predict", "train", "train_test_split", "GridSearchCV",
+         "CrossValidationReport", "fit_resamples", "permutation_test_score"), _VALIDATE,
+    ),
+    **dict.fromkeys(
+        ("delong", "delong_test", "roc_test", "mcnemar", "mcnemar_test", "ttest", "ttest_rel", "wilcoxon", "friedman",
+         "ComparisonReport", "paired_ttest_5x2cv", "permutation_test"), _COMPARE,
+    ),
+    **dict.fromkeys(("make_scorer", "get_scorer"), "heldout.scorer('f1')"),
+    **dict.fromkeys(("threshold", "thresholds", "TunedThresholdClassifierCV", "coords"), "heldout.choose_threshold"),
+    **dict.fromkeys(("calibrate", "CalibratedClassifierCV"), "heldout.recalibrate"),
+    **dict.fromkeys(("plan", "sample_size", "power"), "heldout.plan_study"),
+    "gate": "heldout.check",
+    "learn": "heldout.learning_curve",
+    **dict.fromkeys(("from_predictions", "Metric", "MetricCollection", "summarize"), _EVALUATE),
+    **dict.fromkeys(("plot", "plot_roc", "curve", "curves"), f"{_SCORED}.plot('roc'), or .curve('roc')"),
+    **dict.fromkeys(("Accuracy", "accuracy"), f"{_EVALUATE}['accuracy']"),
+    **dict.fromkeys(("Precision", "precision"), f"{_EVALUATE}['precision']"),
+    **dict.fromkeys(("Recall", "recall"), f"{_EVALUATE}['recall']"),
+    **dict.fromkeys(("F1Score", "F1", "f1"), f"{_EVALUATE}['f1']"),
+    **dict.fromkeys(("matthews_corrcoef", "MatthewsCorrCoef", "mcc"), f"{_EVALUATE}['mcc']"),
+    **dict.fromkeys(("CohenKappa", "kappa"), f"{_EVALUATE}['kappa']"),
+    "AUROC": f"{_SCORED}['roc_auc']",
+    "AveragePrecision": f"{_SCORED}['average_precision']",
+}  # fmt: skip
+_DRAW = ".chart({0!r}) (Altair) or .plot({0!r}) (Matplotlib)"
+_ASKED = "[{0!r}]"
+# What results of others have, and what to write behind the name of ours.
+ATTRIBUTES: dict[str, str] = {
+    **dict.fromkeys(("to_pandas", "to_df", "to_dataframe", "as_dataframe", "df", "frame"), ".to_frame('pandas')"),
+    "to_polars": ".to_frame('polars')",
+    "to_csv": ".write('figures.csv')",
+    "to_markdown_table": ".to_markdown()",
+    **dict.fromkeys(("show", "display", "report", "classification_report"), ".write('report.html'), or print it"),
+    **dict.fromkeys(("ci", "conf_int", "confidence_interval", "interval_"), ".low and .high"),
+    **dict.fromkeys(("lower", "ci_low", "ci_lower"), ".low"),
+    **dict.fromkeys(("upper", "ci_high", "ci_upper"), ".high"),
+    **dict.fromkeys(
+        ("se", "stderr", "std_error", "standard_error", "std"),
+        ".low and .high: intervals are seldom value ± z · standard error",
+    ),
+    **dict.fromkeys(("p_value", "pvalue", "p_values"), "['accuracy'].p, by the name of a measure"),
+    "statistic": "['accuracy'].statistic, by the name of a measure",
+    **dict.fromkeys(("mean", "estimate", "point", "point_estimate", "item"), ".value"),
+    **dict.fromkeys(("confusion_matrix", "matrix", "cm", "table"), ".confusion"),
+    **dict.fromkeys(
+        ("score", "scores_", "results", "results_", "metrics_", "values", "overall", "overall_stat"), ".metrics()"
+    ),
+    **dict.fromkeys(("roc_curve", "plot_roc", "plot_roc_curve", "roc"), _DRAW.format("roc")),
+    **dict.fromkeys(("pr_curve", "plot_precision_recall"), _DRAW.format("precision_recall")),
+    **dict.fromkeys(("plot_calibration", "calibration_curve", "plot_reliability"), _DRAW.format("reliability")),
+    **dict.fromkeys(("plot_confusion_matrix", "heatmap"), _DRAW.format("matrix")),
+    **dict.fromkeys(("byClass", "class_stat", "per_class"), ".to_frame(), a row for each measure and class"),
+    **dict.fromkeys(("accuracy", "precision", "recall", "f1", "roc_auc", "auc", "kappa", "mcc"), _ASKED),
+}
+# Names that are asked for as measures and are none here, and what to do instead.
+_COUNTS = "evaluation.confusion has the counts; a formula makes a measure of them: measures=['share = tp / n']."
+MEASURES: dict[str, str] = {
+    **dict.fromkeys(
+        ("true_positives", "false_positives", "true_negatives", "false_negatives", "tp", "fp", "tn", "fn", "support",
+         "confusion_matrix"), _COUNTS,
+    ),
+    "example_count": "evaluation.n is the number of cases.",
+    "detection_rate": "write it as a formula: measures=['detection_rate = tp / n'] (--measure, the same).",
+    **dict.fromkeys(("eer", "equal_error_rate"), "evaluation.chart('det') shows where both error rates are the same."),
+    "det_curve": "curves are drawn: evaluation.chart('det') (--chart det=det.svg).",
+    "roc_curve": "curves are drawn: evaluation.chart('roc') (--chart roc=roc.svg).",
+    "precision_recall_curve": "curves are drawn: evaluation.chart('precision_recall') (--chart pr=pr.svg).",
+    **dict.fromkeys(
+        ("mean_absolute_error", "root_mean_squared_error", "relative_absolute_error", "root_relative_squared_error",
+         "mae", "rmse"),
+        "evaluation.to_weka() (--format weka) has Weka's errors; of probabilities 'brier' is the usual measure.",
+    ),
+    **dict.fromkeys(("hinge_loss", "hinge"), "'log_loss' and 'brier' judge probabilities, 'roc_auc' a ranking."),
+    **dict.fromkeys(("ndcg", "mrr", "map"), "'precision_at(k=10)' and 'average_precision' judge a ranking of cases."),
+    "mcnemar_p_value": "heldout.compare (heldout compare) tests two classifiers.",
+    "mcnemarpvalue": "heldout.compare (heldout compare) tests two classifiers.",
+    **dict.fromkeys(("mse", "r2"), "heldout judges classifiers; 'brier' is the squared error of probabilities."),
 }  # fmt: skip
 
 
@@ -155,6 +292,34 @@ def find_own_word(word: str, known: Collection[str]) -> str | None:
     ('truth', None)
     """
     return next((own for own, others in SYNONYMS.items() if own in known and word in others), None)
+
+
+def answer_name(word: str) -> str:
+    """What to write for the name of another library's function; empty where none is meant.
+
+    >>> answer_name("classification_report"), answer_name("f1_score"), answer_name("frobnicate")
+    ('use heldout.evaluate(y_true, y_pred)', "use heldout.evaluate(y_true, y_pred)['f1_score']", '')
+    """
+    if word in FUNCTIONS:
+        return f"use {FUNCTIONS[word]}"
+    call = _SCORED if word in OF_SCORES else _EVALUATE
+    return f"use {call}[{word!r}]" if word.endswith(("_score", "_loss")) else ""
+
+
+def answer_attribute(kind: type, word: str) -> str:
+    """What to write for something that the results of another library have; empty where ours has nothing of the kind.
+
+    >>> class Figures:
+    ...     def write(self): ...
+    >>> answer_attribute(Figures, "to_csv"), answer_attribute(Figures, "p_value")
+    ("use figures.write('figures.csv')", '')
+    """
+    answer = ATTRIBUTES.get(word, _ASKED if word.endswith("_score") else "").format(word)
+    first = re.match(r"\.(\w+)", answer)
+    own = first[1] if first else "__getitem__"
+    there = bool(answer) and (hasattr(kind, own) or own in getattr(kind, "__dataclass_fields__", ()))
+    name = re.findall("[A-Z][a-z]*", kind.__name__)[-1:] or [kind.__name__]
+    return f"use {name[0].lower()}{answer}" if there else ""
 
 
 def find_own_command(word: str) -> str | None:
@@ -172,8 +337,8 @@ def answer_unknown(word: str, known: Collection[str], otherwise: str) -> str:
     >>> answer_unknown("tresh", ["threshold", "truth"], "")
     "did you mean 'threshold'?"
     """
-    if word in SYNONYMS["weight"] and "weight" not in known:
-        word = "weight"
+    # A word for an argument that only other functions of ours have.
+    word = next((own for own, others in SYNONYMS.items() if word in others and own in ANSWERS), word)
     if word in ANSWERS:
         return ANSWERS[word]
     names = {name: name for name in known}
@@ -193,8 +358,8 @@ def translate(
     if all(name in shown for name in options):
         return options
     translated = {name: value for name, value in options.items() if name in shown}
-    said = {name: name for name in translated}
-    said |= dict.fromkeys([name for name, _ in zip(positional(shown), given, strict=False)], "")
+    word_of = {name: name for name in translated}
+    word_of |= dict.fromkeys([name for name, _ in zip(positional(shown), given, strict=False)], "")
     for word, value in options.items():
         if word in shown:
             continue
@@ -204,12 +369,12 @@ def translate(
             raise ArgumentError(
                 f"{function}() has no argument {word!r}.", hint=answer_unknown(word, shown, f"it takes {names}.")
             )
-        if own in said:
-            first = f"{said[own]}=" if said[own] else "an argument by its place"
+        if own in word_of:
+            first = f"{word_of[own]}=" if word_of[own] else "an argument by its place"
             raise ArgumentError(
                 f"{function}() got {first} and {word}=, which are two names of {own!r}.", hint="give one of them."
             )
-        said[own], translated[own] = word, value
+        word_of[own], translated[own] = word, value
     return translated
 
 
@@ -220,7 +385,7 @@ def positional(shown: Mapping[str, inspect.Parameter]) -> list[str]:
 
 def refuse_too_many(function: str, shown: Mapping[str, inspect.Parameter], given: Collection[Any]) -> None:
     """Refuse more arguments by their place than there are places."""
-    if any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in shown.values()):
+    if any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in shown.values()):
         return
     places = positional(shown)
     if len(given) > len(places):

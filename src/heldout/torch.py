@@ -2,31 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-
-from heldout.api.evaluate import evaluate
-from heldout.arguments import check_whole, listing
-from heldout.engines import accumulator
-from heldout.engines.memory import most_bins
-from heldout.engines.tensors import loss_sums
-from heldout.engines.tensors.batch_checks import NEVER, Checks
-from heldout.engines.tensors.exact_area import measure_area
-from heldout.engines.tensors.kernels import add_cells, count_batch, counts_batches
-from heldout.engines.tensors.ladder_cells import bins_of_counters, choose_ladder, find_cells
-from heldout.engines.tensors.transfers import fetch
-from heldout.errors import LabelError, OptionError, ValuesError
-from heldout.evidence import Confusion, Label
-from heldout.evidence.counted import Counted, ScoreTally, class_columns, weightless_note
-from heldout.evidence.score_bins import MOST
-from heldout.predictions.case_values import NOISE, ask_for_positive, refuse_infinite
-from heldout.predictions.label_encoding import check_label_list
-from heldout.predictions.positive_class import choose_positive, quoted
-from heldout.predictions.score_columns import sum_tolerance
-from heldout.results.evaluation import Evaluation
-
 try:
     import torch
 except ModuleNotFoundError as error:
@@ -34,6 +9,39 @@ except ModuleNotFoundError as error:
         raise
     message = "heldout.torch needs PyTorch, which is not installed. Install it with: pip install torch"
     raise ModuleNotFoundError(message, name="torch") from None
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from heldout.api.evaluate import evaluate
+from heldout.api.training import refuse_shapes
+from heldout.arguments import check_whole, listing
+from heldout.engines import accumulator
+from heldout.engines.tensors import loss_sums
+from heldout.engines.tensors.batch_checks import (
+    NEVER,
+    begin_checks,
+    find_fault,
+    merge_firsts,
+    note_end,
+    note_faults,
+    read_flags,
+)
+from heldout.engines.tensors.exact_area import measure_area
+from heldout.engines.tensors.kernels import add_cells, count_batch, counts_batches
+from heldout.engines.tensors.ladder_cells import bins_of_counters, choose_ladder, find_cells
+from heldout.engines.tensors.transfers import fetch
+from heldout.errors import LabelError, OptionError, ValuesError
+from heldout.evidence import Confusion, Label
+from heldout.evidence.counted import Counted, ScoreTally, class_columns, most_bins, weightless_note
+from heldout.evidence.score_bins import MOST
+from heldout.predictions.case_values import NOISE, ask_for_positive, refuse_infinite
+from heldout.predictions.label_encoding import check_label_list
+from heldout.predictions.positive_class import choose_positive, quoted
+from heldout.predictions.score_columns import sum_tolerance
+from heldout.results.evaluation import Evaluation
 
 __all__ = ["Evidence", "roc_auc"]
 
@@ -176,7 +184,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             state["limits"] = torch.tensor(edges, dtype=torch.float64).to(device)
         # The least score of every column, and the negative of the greatest.
         state["span"] = torch.full((2, 1 if k == 2 else k), torch.inf, dtype=torch.float64, device=device)
-        return {**state, **loss_sums.begin(k, device, weighted=self.weighted), **Checks.begin(device)}
+        return {**state, **loss_sums.begin(k, device, weighted=self.weighted), **begin_checks(device)}
 
     @property
     def _place(self) -> int:
@@ -197,12 +205,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         fitting = (1, 2) if k == 2 else (k,)
         flat = targets.detach().reshape(-1) if targets.ndim == 2 and targets.shape[1] == 1 else targets.detach()
         if values.ndim != 2 or values.shape[1] not in fitting or flat.shape != values.shape[:1]:
-            raise ValuesError(
-                f"The logits have the shape {tuple(scores.shape)} and the labels {tuple(targets.shape)}, which do not "
-                f"go together with {k} classes.",
-                hint="a classifier gives one logit for each class of each case, and one label for each case; name the "
-                "classes with labels=.",
-            )
+            raise refuse_shapes(scores.shape, targets.shape, k)
         if (weight is not None) != self.weighted or (weight is not None and weight.shape != flat.shape):
             raise ValuesError(
                 f"Weights were {'not ' if weight is None else ''}given, and the evidence is "
@@ -216,37 +219,37 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
     def _checked(self, values: Any, targets: Any, weight: Any, before: int) -> tuple[Any, Any, Any]:
         """The place of the true class, which rows count, and their weights; what is wrong is noted on the device."""
         state, k = self._state, len(self.labels)
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         given: dict[str, Any] = {}
         counting = torch.ones(len(values), dtype=torch.bool, device=values.device)
         if self.ignored is not None:
             counting = targets != self.ignored
-            found["ignored"] = ~counting
+            columns["ignored"] = ~counting
         if weight is not None:
-            found["weightless"] = counting & (weight == 0)
+            columns["weightless"] = counting & (weight == 0)
             counting &= weight != 0
-            found["weight"] = counting & weight.isnan()
-            found["heavy"] = counting & ~found["weight"] & ~(weight.isfinite() & (weight > 0))
+            columns["weight"] = counting & weight.isnan()
+            columns["heavy"] = counting & ~columns["weight"] & ~(weight.isfinite() & (weight > 0))
             given["heavy"] = weight
         if targets.is_floating_point():
-            found["truth"] = counting & targets.isnan()
-            found["fraction"] = counting & ~found["truth"] & (targets != targets.floor())
+            columns["truth"] = counting & targets.isnan()
+            columns["fraction"] = counting & ~columns["truth"] & (targets != targets.floor())
             given["fraction"] = targets
-            targets = torch.where(found["truth"] | found["fraction"], 0, targets)
+            targets = torch.where(columns["truth"] | columns["fraction"], 0, targets)
         true = targets.long()
-        found["outside"] = counting & ((true < 0) | (true >= k))
+        columns["outside"] = counting & ((true < 0) | (true >= k))
         for name, end in (("low outside", true), ("high outside", -true)):
-            Checks.reach(state, name, torch.where(found["outside"], end, NEVER).amin())
-        found["score"] = counting & values.isnan().any(dim=1)
-        found["infinite"] = (values.isinf() & counting[:, None]).sum(dim=1)
-        found["lost"] = found["score"]
+            note_end(state, name, torch.where(columns["outside"], end, NEVER).amin())
+        columns["score"] = counting & values.isnan().any(dim=1)
+        columns["infinite"] = (values.isinf() & counting[:, None]).sum(dim=1)
+        columns["lost"] = columns["score"]
         for role in ("truth", "weight"):
-            if role in found:
-                found["lost"] = found["lost"] | found[role]
-        Checks.note(state, found, given, before)
-        valid = counting & ~found["lost"] & ~found["outside"] & (found["infinite"] == 0)
+            if role in columns:
+                columns["lost"] = columns["lost"] | columns[role]
+        note_faults(state, columns, given, before)
+        valid = counting & ~columns["lost"] & ~columns["outside"] & (columns["infinite"] == 0)
         if weight is not None:
-            valid &= ~found["heavy"]
+            valid &= ~columns["heavy"]
             weight = torch.where(valid, weight, 0.0)
         return torch.where(valid, true, 0), valid, weight
 
@@ -273,7 +276,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             state["flags"][-2:] += torch.stack([~all_fine & there, all_fine & there])
             return torch.where(all_fine, given, likely)
         if not self.logits:
-            Checks.note(state, {"improbable": ~fine}, {}, before)
+            note_faults(state, {"improbable": ~fine}, {}, before)
         return likely if self.logits else given
 
     def _add_classes(self, p: Any, true: Any, weight: Any, valid: Any) -> None:
@@ -325,10 +328,10 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
             for name, part in counters.items()
             if not name.startswith(LARGE)
         }
-        problem = Checks.find(state, rows, self.labels)
+        problem = find_fault(state, rows, self.labels)
         if problem is not None:
             raise problem
-        flags = Checks.read(state)
+        flags = read_flags(state)
         cases = int(state["cases"].sum())
         if not cases:
             raise ValuesError("There are no cases: every row was left out.", hint="check the targets and the weights.")
@@ -346,10 +349,10 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         there = counters["confusion"].nonzero()[:, 0]
         names = ("", "_weights", "_squares") if self.weighted else ("",)
         cases, *sums = (fetch(counters[f"confusion{what}"][there]) for what in names)
-        met, k = fetch(there), len(self.labels)
+        cells_met, k = fetch(there), len(self.labels)
         if not sums:
-            return Confusion(self.labels, met // k, met % k, cases)
-        return Confusion(self.labels, met // k, met % k, sums[0], squares=sums[1], rows=cases)
+            return Confusion(self.labels, cells_met // k, cells_met % k, cases)
+        return Confusion(self.labels, cells_met // k, cells_met % k, sums[0], squares=sums[1], rows=cases)
 
     def _scores(self, state: dict[str, Any], counters: dict[str, Any]) -> ScoreTally:
         k = len(self.labels)
@@ -358,9 +361,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         cells = [counters[name].reshape(columns, len(self._ladder), tables) for name in names]
         span, most = state["span"].T * [1.0, -1.0] + 0.0, MOST if k == 2 else most_bins(k)
         bins = bins_of_counters(self._ladder, cells, span, most)
-        return ScoreTally(
-            bins, loss_sums.probabilities(state, weighted=self.weighted), None, () if k == 2 else self.labels
-        )
+        return ScoreTally(bins, loss_sums.probabilities(state), None, () if k == 2 else self.labels)
 
     def _gathered(self) -> tuple[dict[str, Any], int]:
         """Everything that was counted, and how many rows were given, over all processes; counters stay tensors."""
@@ -389,7 +390,7 @@ class Evidence(torch.nn.Module):  # type: ignore[misc, unused-ignore]
                 {name: piece.reshape(tuple(state[name].shape)) for name, piece in zip(OWN, pieces, strict=True)}
             )
         span = np.min([part["span"] for part in each], axis=0)
-        return {**merged, **loss_sums.merge(each), **Checks.merge(each), "span": span}, int(rows)
+        return {**merged, **loss_sums.merge(each), **merge_firsts(each), "span": span}, int(rows)
 
     # Keeping.
 
@@ -483,10 +484,10 @@ def _folded(state: dict[str, Any]) -> dict[str, Any]:
     if "reach" not in state:
         return state
     least, greatest = state["reach"].unbind()
-    found = torch.stack([least.view(torch.float64), -(-greatest).view(torch.float64)])
-    found = torch.where(state["reach"] == ENDLESS, torch.inf, found)
-    kept = {name: tensor for name, tensor in state.items() if name not in ("reach", "limits")}
-    return {**kept, "span": torch.minimum(state["span"], found[:, None])}
+    limits = torch.stack([least.view(torch.float64), -(-greatest).view(torch.float64)])
+    limits = torch.where(state["reach"] == ENDLESS, torch.inf, limits)
+    rest = {name: tensor for name, tensor in state.items() if name not in ("reach", "limits")}
+    return {**rest, "span": torch.minimum(state["span"], limits[:, None])}
 
 
 def _device_of(group: Any) -> Any:

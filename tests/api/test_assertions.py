@@ -11,7 +11,7 @@ from scipy import stats
 import heldout
 from heldout import evaluate
 from heldout.errors import GateError, OptionError
-from heldout.gates.judging import judge_estimate
+from heldout.gates.outcomes import judge_estimate
 
 TRUTH = ["yes"] * 100 + ["no"] * 100
 

@@ -87,7 +87,7 @@ def test_failures_are_corrected_together():
     two = exact(80, 100, 1 - 0.05 / 2)[1] + 1e-6
     gate = check(*cases, require=["accuracy >= 0.99", f"accuracy >= {two}", "accuracy >= 0.5"])
     assert [one.outcome for one in gate] == ["failed", "failed", "passed"]
-    assert "corrected together for all 3 (Holm)" in " ".join(str(gate).split())
+    assert "corrected for all 3 together (Holm)" in " ".join(str(gate).split())
 
 
 def test_passing_is_not_corrected_because_all_must_pass():

@@ -466,7 +466,7 @@ def test_a_file_of_predictions_alone_is_no_table(tmp_path):
     ("given", "options", "text"),
     [
         ((), {}, "nothing to compare"),
-        ((judged("sharp"),), {}, "one classifier only: A"),
+        ((judged("sharp"),), {}, "Only one classifier was given: A."),
         ((judged("sharp"), 7), {}, "A int cannot be compared"),
         ((judged("sharp"), judged("blunt")), {"names": ["x"]}, "There are 2 classifiers"),
         ((judged("sharp"), judged("blunt")), {"costs": "1,0:5", "id": "x"}, "none to read: id, costs"),

@@ -244,7 +244,10 @@ def test_full_blocks_hold_every_test():
 
     text = render_text(BOTH.full_blocks())
     assert "The tests" in text
-    assert "p, not corrected" in render_text(BOTH.full_blocks(), width=200)
+    # The p of a test is called uncorrected where another one, corrected for the number of pairs, stands above it.
+    three = compare({"good": GOOD, "poor": POOR, "other": POOR})
+    assert "p, not corrected" in render_text(three.full_blocks(), width=200)
+    assert "p, not corrected" not in render_text(BOTH.full_blocks(), width=200)
     assert all(pair.verdict.split(":")[0] in " ".join(text.split()) for pair in BOTH)
 
 

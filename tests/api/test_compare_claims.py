@@ -17,7 +17,7 @@ from heldout.comparisons.fold_tests import Posterior
 from heldout.comparisons.pair_test import PROCEDURES
 from heldout.comparisons.pairwise import count_cases_needed, decide_winner
 from heldout.errors import OptionError
-from heldout.results.difference import PairTest
+from heldout.intervals.estimate import PairTest
 
 compare: Any = front.compare
 evaluate: Any = heldout.evaluate
@@ -70,7 +70,8 @@ def test_a_number_of_cases_that_there_are_already_is_not_asked_for():
         found = compare({**THREE, "more": wrong_in(*rows)}, measures="accuracy", correction="bonferroni")
         for pair in found:
             assert pair.needed is None or N <= pair.needed.low <= (pair.needed.high or math.inf)
-            assert ("would be needed" in pair.verdict) == (pair.needed is not None)
+            asked = "would be needed" in pair.verdict or "would take about" in pair.verdict
+            assert asked == (pair.needed is not None)
     # Where test and interval are of two minds, the interval may say that there are cases enough.
     assert count_cases_needed(PairTest(0.05, 0.03, 0.07, 0.95, "tango", 0.06, 500), 0.06) is None
     open_ = count_cases_needed(PairTest(0.05, -0.01, 0.11, 0.95, "tango", 0.11, 500), 0.11)
@@ -96,7 +97,7 @@ def test_under_no_difference_the_number_of_cases_is_never_told_as_a_fact():
     for pair in undecided:
         assert pair.needed.high is None
         assert pair.needed.low < 5 * N
-        assert "and more than a million cases would be needed" in pair.verdict
+        assert "one as small as it allows, more than a million." in pair.verdict
 
 
 def test_what_the_correction_changed_is_said_in_the_verdict():

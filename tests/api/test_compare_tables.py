@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -74,6 +75,16 @@ def test_a_rope_without_a_bayesian_test_is_refused(table, options):
     with pytest.raises(OptionError) as caught:
         compare(table, rope=0.01, **options)
     assert "bayes-signed-rank" in str(caught.value)
+
+
+SPLITS = {"run": [1, 1, 2, 2], "fold": [1, 2, 1, 2], "a": [0.8, 0.7, 0.9, 0.8], "b": [0.7, 0.7, 0.8, 0.7]}
+
+
+@pytest.mark.parametrize("table", [TWO, TABLE, SPLITS], ids=["two", "three", "splits"])
+def test_replicates_are_refused_where_nothing_is_resampled(table):
+    compare(pl.DataFrame(table) if table is SPLITS else table)
+    with pytest.raises(OptionError, match=r"these options have no meaning: replicates\."):
+        compare(pl.DataFrame(table) if table is SPLITS else table, replicates=50)
 
 
 def test_the_document_and_every_form_can_be_made():

@@ -14,6 +14,7 @@ from sklearn import metrics
 import heldout
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.intervals.fold_estimates import FoldEstimate
+from heldout.show.text import render_text
 
 # Estimates over folds hold more than others do, which the type checker cannot know.
 evaluate: Any = heldout.evaluate
@@ -76,7 +77,8 @@ def test_losses_are_pooled_and_the_mean_over_folds_stands_beside(folded, rows):
 def test_every_estimate_knows_its_folds_and_the_report_shows_them(folded):
     assert all(isinstance(e, FoldEstimate) and e.splits == 10 for e in folded)
     text = str(folded)
-    for said in ("mean of folds", "difference", " pooled", "The sd over folds", "not the standard error of the value"):
+    assert "difference" in render_text(folded.full_blocks())
+    for said in ("mean of folds", " pooled", "The sd over folds", "not the standard error of the value"):
         assert said in " ".join(text.split())
     document = json.loads(folded.to_json())
     area = next(e for e in document["estimates"] if e["measure"] == "roc_auc")

@@ -152,7 +152,7 @@ def test_the_range_of_a_threshold_from_bins_ends_above_the_bin_below():
     held = replace(whole, scores=replace(whole.scores, bins=(bins_of(scores, truth, 2, most=16),)))
     chosen = choose_threshold(held, by="youden", replicates=20)
     assert 0.02 <= chosen.above < chosen.threshold <= 0.81
-    assert "the same predictions from just above" in str(chosen)
+    assert "predict the same" in str(chosen)
 
 
 def test_a_threshold_from_distinct_scores_says_nothing_of_bins():

@@ -25,7 +25,7 @@ COSTS = {("yes", "no"): 10, ("no", "yes"): 1}
 # Rules that look at single rows unless the predicted classes were made from the scores at a threshold.
 ROWS = ("H011", "H023")
 # Rules that look at nothing but single rows.
-ROWS_ALONE = ("H029", "H065", "H067")
+ROWS_ALONE = ("H029", "H065", "H067", "H075")
 ROLES = ("truth", "predicted", "weight", "group", "fold", "id")
 
 

@@ -77,3 +77,12 @@ def test_an_evaluation_whose_estimates_were_not_read_is_copied(copied):
 def test_what_is_no_attribute_is_said():
     with pytest.raises(AttributeError, match="'Evaluation' object has no attribute 'estimate'"):
         _ = heldout.evaluate([0, 1] * 30, [0, 1, 1] * 20).estimate
+
+
+def test_estimates_of_counted_scores_wait_until_they_are_read():
+    evidence = heldout.count([0, 1, 1, 0] * 20, score=[0.1, 0.8, 0.4, 0.6] * 20)
+    evaluation = heldout.evaluate(evidence)
+    assert "estimates" not in vars(evaluation)
+    assert evaluation["accuracy"].value == 0.5
+    assert "estimates" not in vars(evaluation)
+    assert {"accuracy", "roc_auc", "brier"} <= {estimate.measure for estimate in evaluation}

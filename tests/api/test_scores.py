@@ -302,6 +302,9 @@ def test_ties_among_logits_go_to_the_later_label():
     seen = heldout.evaluate([0, 1, 2, 3], score=score, measures=["accuracy"])
     assert seen["top_k_accuracy(k=2)"].value == 0.5
     assert seen["top_k_accuracy(k=3)"].value == 1.0
+    # The true class is always one of all classes, and that is no merit.
+    assert seen["top_k_accuracy(k=3)"].note == ""
+    assert "with 4 classes any answer" in seen["top_k_accuracy(k=4)"].note
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -379,3 +382,13 @@ def test_what_is_done_to_the_arrays_later_changes_no_number():
     kept = repr(before.rows())
     truth[:], score[:], weight[:] = 0, 0.5, 1.0
     assert repr(seen.rows()) == kept
+
+
+@pytest.mark.parametrize("name", ["roc_auc_ovo_weighted", "weighted hand_till_auc", "micro hand_till_auc"])
+def test_pairs_of_classes_have_no_weights(name):
+    """scikit-learn weights each pair by its cases there, which is another number."""
+    truth, scores = [0, 1, 2, 0, 1, 2], np.eye(3)[[0, 1, 2, 1, 1, 0]]
+    with pytest.raises(heldout.HeldoutError, match="average: every pair of classes counts alike"):
+        _ = heldout.evaluate(truth, score=scores, measures=name).estimates
+    plain = heldout.evaluate(truth, score=scores, measures="hand_till_auc").estimates
+    assert heldout.evaluate(truth, score=scores, measures="macro hand_till_auc").estimates == plain

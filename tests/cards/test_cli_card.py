@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import re
-import sys
 import tomllib
 
 import pytest
 from tests.cards.drawn_data import mixed_table
+from tests.surface.learning_files import check_two_sentences
 
 from heldout.cards.api import card
 from heldout.cards.questions import NAMES
-from heldout.cli.app import main
 
 CALL = ("card", "sales.csv", "--target", "bought", "--learner", "tree:2", "--plan", "2-fold", "--no-timing")
 
@@ -27,19 +25,6 @@ def here(tmp_path, monkeypatch):
         writer.writerows(zip(*table.values(), strict=True))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Runs the command in this process: its exit status, standard output and standard error."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["heldout", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.mark.usefixtures("here")
@@ -108,9 +93,4 @@ def test_a_wrong_call_ends_in_two_sentences_and_status_2(wrong, run):
     call, what, hint = CALLS[wrong]
     status, output, said = run(*call)
     assert (status, output) == (2, "")
-    first, second, rest = said.split("\n")
-    assert rest == ""
-    assert what in first
-    assert re.search(r"[.?]$", first)
-    assert second.startswith("Hint: ")
-    assert hint in second
+    check_two_sentences(said, what, hint)

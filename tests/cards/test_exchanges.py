@@ -22,6 +22,7 @@ from tests.promises.families.importance import (
 
 from heldout.cards.api import card
 from heldout.cards.importance import MEASURES, NO_LOSS, ONE_GROUP, Exchanges, ModelLosses, shuffle_columns
+from heldout.intervals.losses import hall
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes
 
@@ -67,17 +68,18 @@ def test_with_every_exchange_made_the_width_is_that_of_the_jackknife():
     for order in orders:
         pairs[np.arange(n), order] = single_changes(model, X, y, 0, order)
     without = (pairs.sum() - pairs.sum(axis=0) - pairs.sum(axis=1) + pairs.diagonal()) / ((n - 1) * (n - 2))
-    error = math.sqrt((n - 1) / n * np.square(without - without.mean()).sum())
-    half = stats.t.ppf(0.975, n - 1) * error
-    assert (low + high) / 2 == pytest.approx(pairs.mean())
+    pulls = (without.mean() - without) * (n - 1) / n
+    variance = n / (n - 1) * np.square(pulls).sum()
+    wanted = hall(pairs.mean(), variance, (pulls**3).sum(), stats.t.ppf(0.975, n - 1))
     # Equal but for terms of the order of 1/n.
-    assert (high - low) / 2 == pytest.approx(half, rel=0.02)
+    assert np.array([low, high]) - pairs.mean() == pytest.approx(np.array(wanted) - pairs.mean(), rel=0.02)
 
 
 def test_the_noise_of_few_shuffles_is_taken_off_but_no_more_than_half():
     rng = np.random.default_rng(1)
-    received, given = rng.normal(size=(2, 40))
-    received, given = received - received.mean(), given - given.mean()
+    half = rng.normal(size=(2, 20))
+    # No skewness, and a mean of 0.
+    received, given = np.hstack([half, -half])
 
     def width(variance, shuffles):
         low, high, _ = Exchanges(received, given, variance, shuffles).limits(0.9)
@@ -96,6 +98,28 @@ def test_cases_that_are_copies_within_a_group_say_no_more_than_one():
     group = np.repeat(np.arange(50) * 7, 10)
     again = Exchanges(np.repeat(received, 10), np.repeat(given, 10), 0.0, 5, group).limits(0.95)
     assert again[:2] == pytest.approx(once[:2])
+
+
+def test_few_groups_with_the_larger_changes_reach_further_up():
+    received = np.r_[np.zeros(18), 0.4, 0.6]
+    low, high, _ = Exchanges(received, received, 0.0, 5).limits(0.95)
+    half = stats.t.ppf(0.975, 19) * 2 * np.std(received, ddof=1) / math.sqrt(20)
+    assert high - 0.05 > half > 0.05 - low
+
+
+def test_what_a_case_gets_from_itself_or_its_own_group_does_not_count():
+    X, y = one_that_matters(60)
+    X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+    model, pair = LogisticRegression().fit(X, y), np.arange(120) // 2
+    problem = Problem(X, y, y, (0, 1))
+    scorer = ModelLosses(model, Classes.of(problem), MEASURES["brier"], y)
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(120), (4, 1)), axis=1)
+    found = shuffle_columns(scorer, X, y, [0], orders[None], pair)
+    changes = np.array([single_changes(model, X, y, 0, order) for order in orders])
+    assert found.shuffles.mean() == pytest.approx(changes[pair[orders] != pair].mean())
+    # Where all is one unit, there is nothing else.
+    alone = shuffle_columns(scorer, X, y, [0], orders[None], np.zeros(120, dtype=int))
+    assert alone.shuffles.mean() == pytest.approx(changes.mean())
 
 
 def test_where_there_is_no_spread_there_is_a_reason():

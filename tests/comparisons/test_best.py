@@ -97,7 +97,7 @@ def test_the_covariance_of_areas_losses_and_shares_is_that_of_resampled_cases():
         rows = rng.integers(0, N, N)
         drawn["accuracy"].append([((own >= 0.5) == TRUTH)[rows].mean() for own in design_scores])
         drawn["brier"].append([((own - TRUTH) ** 2)[rows].mean() for own in design_scores])
-    from heldout.comparisons.pairing import choose_design
+    from heldout.comparisons.design_choice import choose_design
 
     design = choose_design({name: EQUAL[name] for name in names}, paired=None)
     for measure, values in drawn.items():

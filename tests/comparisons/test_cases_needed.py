@@ -9,7 +9,7 @@ from scipy import stats
 
 from heldout.comparisons.cases_needed import cases_needed
 from heldout.errors import OptionError
-from heldout.results.difference import PairTest
+from heldout.intervals.estimate import PairTest
 
 
 def test_the_range_of_cases_that_an_interval_implies():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from tests.comparisons.two_models import asah, columns, drawn, two_models
+from tests.comparisons.two_models import asah, columns, drawn, model_areas, two_models
 from tests.oracles.figures import read_json
 
 from heldout.comparisons.delong import (
@@ -20,7 +20,6 @@ from heldout.comparisons.delong import (
     delong_paired,
     delong_pairs,
     delong_unpaired,
-    model_areas,
     mover_limits,
 )
 from heldout.engines.score_sort import rank

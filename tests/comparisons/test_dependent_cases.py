@@ -19,8 +19,8 @@ from heldout.cli.app import app
 from heldout.comparisons.paired_influence import CaseUnits, compare_averaged_areas, compare_dependent_counts
 from heldout.comparisons.paired_losses import MeanMoments
 from heldout.errors import OptionError
+from heldout.intervals.estimate import PairTest
 from heldout.measures.catalogue import read_quantity
-from heldout.results.difference import PairTest
 
 GROUPS = 24
 

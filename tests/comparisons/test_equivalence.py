@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from statsmodels.stats.weightstats import _zstat_generic2
 
+from heldout.comparisons.margins import interval_level, judge_margin
 from heldout.comparisons.mcnemar import mcnemar
-from heldout.comparisons.pair_test import interval_level, judge_margin
 from heldout.errors import OptionError
-from heldout.results.difference import PairTest
+from heldout.intervals.estimate import PairTest
 
 LEVEL = interval_level(0.95)
 
@@ -69,7 +69,7 @@ def test_a_real_comparison():
     found = judge_margin(mcnemar(30, 28, 1000, level=LEVEL), 0.02, names=("new", "old"))
     assert found.outcome == "shown"
     assert found.level == pytest.approx(0.9)
-    assert found.verdict.startswith("new is not worse than old by more than .020 (90 % interval -.0")
+    assert found.verdict.startswith("new is not worse than old by more than .020 (90 % interval [-.0")
     assert "normal approximation" in found.verdict
 
 

@@ -217,7 +217,7 @@ def test_large_tables_are_drawn_as_small_ones_are(method, monkeypatch):
 
 
 def test_tables_of_quantiles_have_the_moments_of_their_distributions():
-    for table, spread in ((joint_tables._poisson_quantiles(), 1.0), (joint_tables._coin_quantiles(), 0.25)):
+    for table, spread in ((joint_tables.poisson_quantiles(), 1.0), (joint_tables.coin_quantiles(), 0.25)):
         for count in range(1, joint_tables.NORMAL_FROM):
             mean = count if spread == 1 else count / 2
             assert table[count].mean() == pytest.approx(mean, abs=0.002)

@@ -47,7 +47,6 @@ def test_names_are_made_where_there_are_none(source):
     assert table.learners == ("learner 1", "learner 2")
     assert table.data_sets == ("data set 1", "data set 2", "data set 3")
     assert np.array_equal(table.values, VALUES)
-    assert read_results(source, learners=["a", "b"]).learners == ("a", "b")
 
 
 def test_a_file_is_read(tmp_path):
@@ -84,9 +83,6 @@ def test_a_table_is_a_table():
         ([0.9, 0.8], {}, ValuesError, "Got list"),
         (np.zeros(3), {}, ValuesError, "1 dimensions"),
         (5, {}, ValuesError, "Got int"),
-        (VALUES, {"learners": ["a"]}, OptionError, "1 names for 2 learners"),
-        (VALUES, {"learners": ["a", "a"]}, OptionError, "more than once: a"),
-        (VALUES, {"data_sets": ["x", "y", "x"]}, OptionError, "more than once: x"),
         (pl.DataFrame({"d": ["x", "y"], "a": ["?", "1"], "b": [1.0, 2.0]}), {}, ColumnError, "text in d, a"),
         (pl.DataFrame({"a": [1.0, None], "b": [1.0, 2.0]}), {}, ValuesError, "a on data set 2"),
     ],

@@ -186,6 +186,22 @@ def test_ranges_worked_by_hand():
     assert found.best_at(1.0, prevalence=0.8).model == "M2"
 
 
+@pytest.mark.parametrize("question", ["best_at", "cost_at"])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("x",), "A cost ratio is a positive number. Got 'x'"),
+        ((0,), "A cost ratio is a positive number. Got 0"),
+        ((True,), "A cost ratio is a positive number. Got True"),
+        ((1, "x"), "The prevalence must lie between 0 and 1. Got 'x'"),
+        ((1, 2), "The prevalence must lie between 0 and 1. Got 2"),
+    ],
+)
+def test_questions_to_the_ranges_that_are_refused(question, arguments, says):
+    with pytest.raises(OptionError, match=says):
+        getattr(optimal_ranges({"M1": M1, "M2": M2}), question)(*arguments)
+
+
 @given(two_models(), st.floats(0.01, 0.99))
 def test_the_model_named_is_the_cheapest(held, pc):
     a, b, positive = held

@@ -236,7 +236,7 @@ def test_what_does_not_fit_is_refused():
     assert "--predicted A" in str(refused.value)
     with pytest.raises(ColumnError, match="No column holds f1"):
         compare(LONG.assign(recall=0.5), measures="f1")
-    with pytest.raises(OptionError, match="one learner only"):
+    with pytest.raises(OptionError, match="Only one learner"):
         compare(WIDE.drop(columns=["B"]))
     with pytest.raises(OptionError, match="here are predictions"):
         compare(heldout.evaluate([0, 1], [0, 1]), heldout.evaluate([0, 1], [1, 1]), splits=True)

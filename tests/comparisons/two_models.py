@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
+from heldout.comparisons.delong import find_influence, resolve_scores
+
 DATA = Path(__file__).parents[1] / "oracles" / "data" / "r"
 
 
@@ -34,6 +36,12 @@ def drawn(n=120, seed=0, distance=1.0, other=1.0, share=0.35, digits=6):
         (0.7 * easy + 0.7 * rng.normal(size=n) + gap * positive).round(digits) for gap in (distance, other)
     )  # fmt: skip
     return a, b, positive
+
+
+def model_areas(scores, positive, *, weight=None, groups=None):
+    """The areas of several models with their covariance, from one row of scores to a model."""
+    rows, mask = resolve_scores(scores, positive)
+    return find_influence(rows, mask, weight, groups).areas(len(mask))
 
 
 def as_probabilities(scores):

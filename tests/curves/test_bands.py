@@ -10,7 +10,7 @@ from scipy.stats import binom
 from tests.curves.scored_cases import band_of, diabetes, scored
 
 from heldout.curves import decision_curve, det, gain, lift, measure_curve, precision_recall, reliability, roc
-from heldout.curves.roc import Mixture, _binomial_nodes, curve_ends, roc_band
+from heldout.curves.roc import Mixture, binomial_nodes, curve_ends, roc_band
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 
@@ -129,6 +129,6 @@ def test_the_ends_of_a_rise():
 def test_the_nodes_are_quantiles_of_the_binomial_distribution():
     rate = np.array([0.0, 1e-4, 0.02, 0.3, 0.97, 1.0])
     for size in (1, 7, 100, 12_345):
-        nodes = _binomial_nodes(rate, np.full(len(rate), float(size)))
+        nodes = binomial_nodes(rate, np.full(len(rate), float(size)))
         shares = (np.arange(nodes.shape[1]) + 0.5) / nodes.shape[1]
         np.testing.assert_array_equal(nodes, np.maximum(binom.ppf(shares, size, rate[:, None]), 0))

@@ -315,7 +315,7 @@ def test_options_that_do_not_exist_are_named():
     with pytest.raises(OptionError, match=r"lies in \[0, 1\)"):
         decision_curve(ranking, [0.5, 1.0])
     with pytest.raises(OptionError, match="not determined by TP, FP, FN and TN"):
-        measure_curve(ranking, "quadratic_kappa")
+        measure_curve(ranking, "no_information_rate")
     with pytest.raises(OptionError, match="no convex hull"):
         gain(ranking).hull()
     with pytest.raises(OptionError, match="Only a precision-recall curve"):

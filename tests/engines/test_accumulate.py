@@ -165,6 +165,22 @@ def test_what_waits_has_an_end(monkeypatch):
     assert not usual._unsettled
 
 
+def test_batches_that_wait_are_looked_at_once(monkeypatch):
+    sizes = []
+    size = accumulator.Batch.size
+
+    def record_size(batch: accumulator.Batch) -> int:
+        sizes.append(size(batch))
+        return sizes[-1]
+
+    monkeypatch.setattr(accumulator.Batch, "size", record_size)
+    seen = Evidence()
+    for _ in range(100):
+        seen.update([1], score=[0.3])
+    assert repr(seen) == "<heldout.Evidence of 100 rows>"
+    assert len(sizes) <= 200
+
+
 def test_a_third_class_beside_one_score_is_refused_and_named():
     seen = Evidence().update([0, 1], score=[0.1, 0.7])
     with pytest.raises(

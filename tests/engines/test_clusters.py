@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
@@ -11,8 +12,9 @@ import polars as pl
 import pytest
 from tests.engines.parts import FOUND, TABLE, parts, summed
 
+import heldout
 from heldout.engines import spark
-from heldout.engines.backends import open_lazy, open_table
+from heldout.engines.backends import open_table
 from heldout.engines.engine_choice import ELSEWHERE
 from heldout.engines.engine_errors import engine_errors
 from heldout.engines.spark import check_master
@@ -28,10 +30,19 @@ def engine(request) -> str:
     return str(request.param)
 
 
+def open_lazy(path, engine, master=None) -> tuple:
+    """A table all of whose columns are wanted: its frame, what it is called, and how to close it."""
+    opened = open_table(path, engine, master)
+    if opened.withheld:
+        opened.close()
+        raise next(iter(opened.withheld.values()))
+    return opened.frame, opened.name, opened.close
+
+
 def read(path, engine, master=None) -> dict:
     """What one aggregation of the opened table gives, so that it was really read."""
     frame, name, close = open_lazy(path, engine, master)
-    assert name == str(path)
+    assert name == Path(path).name
     try:
         return summed(nw.from_native(frame))
     finally:
@@ -230,14 +241,14 @@ def test_a_path_that_is_not_there_is_a_word_and_not_a_page(name, tmp_path):
 
 def test_an_engine_that_does_not_exist_is_corrected():
     with pytest.raises(OptionError, match="no engine 'sparc'") as caught:
-        open_lazy("x.parquet", "sparc")
-    assert caught.value.hint == "use 'spark'."
+        heldout.evaluate("x.parquet", engine="sparc")
+    assert caught.value.hint == "did you mean 'spark'?"
 
 
 @pytest.mark.parametrize("name", ["duckdb", "polars"])
 def test_a_master_is_for_engines_that_have_clusters(name):
-    with pytest.raises(OptionError, match="runs on this machine alone"):
-        open_lazy("x.parquet", name, "spark://host:7077")
+    with pytest.raises(OptionError, match=f"A master was named .* and the engine is {name}"):
+        heldout.evaluate("x.parquet", engine=name, master="spark://host:7077")
 
 
 @pytest.mark.parametrize(("name", "module"), [("duckdb", "duckdb"), ("dask", "dask.dataframe"), ("spark", "pyspark")])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from heldout.engines.memory import counted
-from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
+from heldout.engines.score_evidence import CountedScores, RowScores
 from heldout.evidence.counted import ScoreTally
 from heldout.evidence.score_bins import ScoreBins
 from heldout.predictions.case_values import raw_scores
@@ -25,7 +25,7 @@ ONE_COLUMN: list[dict[str, Any]] = [
 ]
 
 
-def both(truth: Any, score: Any, **columns: Any) -> tuple[ScoreEvidence, ScoreEvidence]:
+def both(truth: Any, score: Any, **columns: Any) -> tuple[RowScores, CountedScores]:
     held = assemble(truth, score=raw_scores(score), **columns)
     return RowScores(held, held.labels), CountedScores.of(counted(held))
 

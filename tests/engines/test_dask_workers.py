@@ -56,7 +56,7 @@ def quick(monkeypatch):
 
 
 def compute_until(event: Event, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_workers, "_client", lambda: cluster)
+    monkeypatch.setattr(dask_workers, "find_client", lambda: cluster)
     with watch_dask(is_dask=True), dask.config.set({"distributed.scheduler.allowed-failures": 3}):
         assert event.wait(60)
         if cluster.cancelled.is_set():
@@ -87,6 +87,6 @@ def test_a_few_deaths_and_a_worker_that_is_awake_are_waited_for(monkeypatch):
 
 @pytest.mark.usefixtures("quick")
 def test_what_else_goes_wrong_passes_as_it_is(monkeypatch):
-    monkeypatch.setattr(dask_workers, "_client", lambda: Cluster(["running"], 0))
+    monkeypatch.setattr(dask_workers, "find_client", lambda: Cluster(["running"], 0))
     with pytest.raises(ZeroDivisionError), watch_dask(is_dask=True):
         raise ZeroDivisionError

@@ -37,7 +37,7 @@ LAZY = ("Polars lazy", "DuckDB", "Ibis", "Dask", "Spark")
 STREAMED = "a folder of files"
 # What looks at single rows says of counts that it does not apply; it is not asked here. Files that are read in batches
 # are read without the columns that nobody asked for.
-NEEDS_ROWS = ("H023", "H029", "H065", "H067")
+NEEDS_ROWS = ("H023", "H029", "H065", "H067", "H075")
 NEEDS_COLUMNS = (*NEEDS_ROWS, "H015")
 # Beside this number a float has room for none of the next 255.
 LARGE = 1 << 60

@@ -29,7 +29,7 @@ FOLDS = {
 @pytest.mark.parametrize("name", FOLDS)
 def test_every_fold_is_counted_as_if_alone(name, weighted, direct, monkeypatch):
     if not direct:
-        monkeypatch.setattr(engine, "DIRECT_CELLS", 0)
+        monkeypatch.setattr(engine, "DIRECT_PART_CELLS", 0)
     fold, labels = FOLDS[name], ("a", "b", "c", "d")
     weight = WEIGHT if weighted else None
     seen = count_folds(assemble(TRUTH, PREDICTED, fold=fold, weight=weight), labels)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import heldout
 from heldout.engines.bins import bins_of
+from heldout.engines.confusion_cells import ConfusionCells
 from heldout.engines.lazy import engine as lazy_slices
 from heldout.engines.lazy.engine import count_lazy
 from heldout.engines.lazy.score_pass import finer, on_grid
-from heldout.engines.lazy.sum_tables import ConfusionCells
 from heldout.engines.memory import counted
 from heldout.engines.refinement import refine
 from heldout.errors import ColumnError, HeldoutError, LabelError, OptionError, ValuesError

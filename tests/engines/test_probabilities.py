@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.engines import probability_sums as engine
-from heldout.engines.probability_sums import tally, tally_classes
-from heldout.errors import OptionError, ValuesError
+from heldout.engines.probability_sums import check_probabilities, tally, tally_classes
+from heldout.errors import ValuesError
 
 CASES = st.lists(
     st.tuples(
@@ -25,10 +25,11 @@ CASES = st.lists(
 )
 
 
-@given(CASES, st.integers(1, 30))
-def test_the_sums_are_those_of_a_plain_loop(cases, bins):
+@given(CASES)
+def test_the_sums_are_those_of_a_plain_loop(cases):
+    bins = 10
     p, truth, weight = (np.array(column) for column in zip(*cases, strict=True))
-    seen = tally(p, truth.astype(bool), weight, bins)
+    seen = tally(p, truth.astype(bool), weight)
     edges = np.linspace(0, 1, bins + 1)
     wanted = {name: np.zeros(bins) for name in ("weight", "observed", "gap", "squares", "spread", "noise", "expected")}
     brier = logs = 0.0
@@ -109,14 +110,14 @@ def test_many_classes_have_ranks_beyond_a_byte():
 def test_groups_hold_the_sums_of_their_cases():
     rng = np.random.default_rng(5)
     p, truth, group = rng.random(200), rng.random(200) < 0.5, rng.integers(0, 7, 200)
-    groups = tally(p, truth, bins=4, group=(group, np.arange(7))).groups
+    groups = tally(p, truth, group=(group, np.arange(7))).groups
     assert groups is not None
     for g in range(7):
         mine = group == g
         assert groups.weight[g] == mine.sum()
         assert groups.losses["brier"][g] == pytest.approx(((truth - p)[mine] ** 2).sum())
-        for at in range(4):
-            inside = mine & (np.ceil(p * 4) - 1 == at)
+        for at in range(10):
+            inside = mine & (np.ceil(p * 10) - 1 == at)
             entry = groups.gaps.total[(groups.gaps.group == g) & (groups.gaps.place == at)]
             assert entry.sum() == pytest.approx((truth - p)[inside].sum(), abs=1e-12)
 
@@ -178,38 +179,11 @@ def test_rows_that_do_not_sum_to_1_are_refused():
     assert tally_classes(np.array([[0.333, 0.333, 0.333]]), np.array([0])).n == 1
 
 
-@pytest.mark.parametrize(
-    ("table", "codes", "classes", "says"),
-    [
-        (np.full((2, 3), 1 / 3), [0, 3], None, "have 3 columns, and there are 4 classes"),
-        (np.full((2, 3), 1 / 3), [0, 1], 4, "have 3 columns, and there are 4 classes"),
-        (np.ones((2, 1)), [0, 0], None, "have 1 columns"),
-        (np.full((2, 2), 0.5), [0], None, "2 rows of probabilities and 1 of truth"),
-        (np.array([["a", "b"]]), [0], None, "must be a table of numbers"),
-        (np.array([0.5]), [0], None, "must be a table of numbers"),
-        (np.array([[0.5, np.nan]]), [0], None, "row 1, column 2"),
-    ],
-)
-def test_tables_that_do_not_fit_are_refused(table, codes, classes, says):
-    with pytest.raises(ValuesError, match=says):
-        tally_classes(table, np.array(codes), n_classes=classes)
-
-
-def test_without_bins_the_losses_are_the_same():
-    rng = np.random.default_rng(9)
-    p, truth, weight = rng.random(300), rng.random(300) < 0.5, rng.random(300)
-    for held in (None, weight):
-        with_bins, without = tally(p, truth, held), tally(p, truth, held, bins=0)
-        np.testing.assert_array_equal(without.losses["brier"].sums, with_bins.losses["brier"].sums)
-        np.testing.assert_array_equal(without.class_losses["log_loss"], with_bins.class_losses["log_loss"])
-        assert len(without.reliability) == 0
-        assert len((without + without).reliability) == 0
-
-
-@pytest.mark.parametrize("bins", [-1, 2.5, True, 10_001])
-def test_the_number_of_bins_is_checked(bins):
-    with pytest.raises(OptionError, match="number of bins"):
-        tally(np.array([0.5]), np.array([True]), bins=bins)
+@pytest.mark.parametrize("table", [[[0.5, np.nan]], [[0.5, 0.5], [0.2, 1.5]]])
+def test_tables_that_hold_no_probabilities_are_refused(table):
+    for refused in (tally_classes, lambda table, _: check_probabilities(table)):
+        with pytest.raises(ValuesError, match=f"row {len(table)}, column 2"):
+            refused(np.array(table), np.zeros(len(table), dtype=int))
 
 
 def test_no_cases():
@@ -217,5 +191,3 @@ def test_no_cases():
     assert seen.n == 0
     assert math.isnan(seen.losses["brier"].mean)
     assert tally_classes(np.empty((0, 3)), np.empty(0, dtype=int)).n == 0
-    with pytest.raises(OptionError, match="from 1 to"):
-        tally_classes(np.empty((0, 3)), np.empty(0, dtype=int), bins=0)

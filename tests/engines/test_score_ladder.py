@@ -186,7 +186,7 @@ def same(one, two):
 
 @pytest.mark.parametrize("kind", ["confident", "thousand", "late"])
 def test_any_number_of_threads_gives_the_same_evidence_to_the_last_bit(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("heldout.engines.score_tallies.MOST", 1100)
+    monkeypatch.setattr("heldout.evidence.counted.MOST", 1100)
     monkeypatch.setattr(score_ladder, "ENOUGH", 500)
     score, truth = drawn(kind, 40_000, seed=5)
     frame = pl.DataFrame({"truth": truth.astype(np.int8), "predicted": (score > 0.4).astype(np.int8), "score": score})
@@ -248,7 +248,7 @@ def test_parts_on_the_ladder_merge_in_any_order_and_none_goes_back_to_the_grid(k
 
 
 def test_a_score_that_is_no_probability_in_a_late_batch_is_counted_with_the_others(tmp_path, monkeypatch):
-    monkeypatch.setattr("heldout.engines.score_tallies.MOST", 300)
+    monkeypatch.setattr("heldout.evidence.counted.MOST", 300)
     score, truth = drawn("logistic", 5000, seed=8)
     score[4900] = 3.5
     frame = pl.DataFrame({"truth": truth.astype(np.int8), "predicted": (score > 0.4).astype(np.int8), "score": score})

@@ -53,7 +53,7 @@ def same(one, two):
 @pytest.mark.parametrize("number", [1, 2])
 def test_every_slice_and_its_rest_are_counted_as_if_alone(number, kind, direct, monkeypatch):
     if not direct:
-        monkeypatch.setattr(engine, "DIRECT_CELLS", 0)
+        monkeypatch.setattr(engine, "DIRECT_PART_CELLS", 0)
     given_: dict[str, Any] = {"weight": WEIGHT} if kind in ("weight", "both") else {}
     given_ |= {"group": GROUP} if kind in ("group", "both") else {}
     columns = COLUMNS[:number]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +18,7 @@ from heldout.measures.certified import bounds
 from heldout.results.evaluation_builder import counted_notes
 
 # Where the number of bins is looked up: small files then need more than there may be.
-PLACES = [f"heldout.engines.{module}.MOST" for module in ("score_tallies", "memory")]
+MOST_BINS = "heldout.evidence.counted.MOST"
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
@@ -200,8 +199,7 @@ def test_unknown_columns_and_classes_are_named(tmp_path):
 def test_more_distinct_scores_than_bins_are_certain_to_the_tolerance(tmp_path, monkeypatch, options):
     from sklearn.metrics import roc_auc_score
 
-    for place in PLACES:
-        monkeypatch.setattr(place, 64)
+    monkeypatch.setattr(MOST_BINS, 64)
     rng = np.random.default_rng(5)
     # Half of the scores crowd below one bin.
     score = np.where(rng.random(4000) < 0.5, rng.random(4000) * 1e-6, rng.random(4000))
@@ -218,9 +216,6 @@ def test_more_distinct_scores_than_bins_are_certain_to_the_tolerance(tmp_path, m
     )
     folder = parts(frame, tmp_path / "preds")
     exact = roc_auc_score(truth, score, sample_weight=weight if "weight" in options else None)
-    if "group" in options:
-        monkeypatch.setattr("heldout.engines.memory.MOST", 64)
-        monkeypatch.setattr("heldout.engines.memory.bins_of", functools.partial(bins_of, most=64))
     widths = []
     for passes in (1, 3):
         made, _ = streamed(folder, passes=passes, tolerance=1e-6, **options)
@@ -233,8 +228,7 @@ def test_more_distinct_scores_than_bins_are_certain_to_the_tolerance(tmp_path, m
 
 
 def test_batches_of_any_size_give_the_same_grid(tmp_path, monkeypatch):
-    for place in PLACES:
-        monkeypatch.setattr(place, 300)
+    monkeypatch.setattr(MOST_BINS, 300)
     rng = np.random.default_rng(9)
     score = rng.random(4000)
     frame = pl.DataFrame({"truth": (rng.random(4000) < score).astype(int), "score": score})
@@ -267,9 +261,7 @@ def test_folds_are_read_again_too_where_their_scores_crowd(tmp_path, monkeypatch
     )
     folder = parts(frame, tmp_path / "preds")
     expected, *_ = at_once(frame, tmp_path, fold="fold", **options)
-    for place in PLACES:
-        monkeypatch.setattr(place, 64)
-    monkeypatch.setattr("heldout.engines.memory.bins_of", functools.partial(bins_of, most=64))
+    monkeypatch.setattr(MOST_BINS, 64)
     widths = []
     for passes in (1, 3):
         made, _ = streamed(folder, passes=passes, fold="fold", **options)
@@ -305,8 +297,7 @@ def test_a_true_class_that_is_met_only_where_another_value_is_missing_is_none(tm
 @pytest.mark.parametrize("changed", ["fewer", "label", "number"])
 @pytest.mark.parametrize("reading", [3, 5, 6])
 def test_files_that_change_between_readings_are_refused(tmp_path, monkeypatch, changed, reading):
-    for place in PLACES:
-        monkeypatch.setattr(place, 32)
+    monkeypatch.setattr(MOST_BINS, 32)
     frame = table()
     if reading > 3:
         # The first rows do not show all labels.

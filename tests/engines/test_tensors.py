@@ -13,13 +13,14 @@ from tests.tensors import BOUND, LOGITS, TABLE, K, N, P, W, Y, moved
 import heldout
 from heldout.engines.bins import bins_of
 from heldout.engines.score_ladder import ScoreLadder
-from heldout.engines.tensors import column_bins, loss_sums
+from heldout.engines.tensors import batch_checks, column_bins, kernels, loss_sums
 from heldout.engines.tensors.column_bins import columns_bins
 from heldout.engines.tensors.engine import count_tensors
 from heldout.engines.tensors.exact_area import measure_area
 from heldout.engines.tensors.ladder_cells import MOST_COUNTERS, bins_of_counters, choose_ladder, find_cells
 from heldout.evidence.bin_grid import Ladder, floor_to
 from heldout.evidence.counted import class_columns
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.predictions.case_values import area_of
 from heldout.predictions.device_arrays import as_tensor
@@ -155,7 +156,9 @@ def test_probabilities_are_counted_on_the_ladder_of_files(device, name, kind, so
         counter = ScoreLadder(most)
         counter.add(scores, positive)
         assert found == counter.bins()
-        sums = loss_sums.probabilities({part: tensor.cpu().numpy() for part, tensor in state.items()}, weighted=False)
+        # As they are saved.
+        assert found.counts.dtype == np.int64
+        sums = loss_sums.probabilities({part: tensor.cpu().numpy() for part, tensor in state.items()})
         assert differing(sums, there.probabilities, relative=BOUND) == ()
 
 
@@ -171,6 +174,18 @@ def test_a_grid_serves_dense_columns_and_a_sort_the_others(device):
     codes = rng.integers(0, 3, N)
     for at, found in enumerate(columns_bins(moved(scores, device), moved(codes, device), 3, most=300)):
         assert found == bins_of(scores[:, at], codes, 3, most=300)
+
+
+def test_a_finer_grid_serves_columns_with_few_scores_far_away(device, monkeypatch):
+    # Probabilities of many classes: most are tiny, and a few are large.
+    logits = torch.from_numpy(rng.normal(size=(N, 40)) * 3)
+    scores, codes = logits.softmax(dim=1).float().numpy(), rng.integers(0, 40, N)
+    monkeypatch.setattr(column_bins, "sorted_bins", None)
+    for at, found in enumerate(columns_bins(moved(scores, device), moved(codes, device), 40, most=512, sided=True)):
+        assert found == bins_of(scores[:, at], (codes == at).astype(np.int64), 2, most=512)
+    monkeypatch.setattr(column_bins, "MOST_COUNTERS", 0)
+    with pytest.raises(TypeError):
+        columns_bins(moved(scores, device), moved(codes, device), 40, most=512, sided=True)
 
 
 @pytest.mark.parametrize("most", [500, MOST])
@@ -260,7 +275,7 @@ def test_tensors_in_memory_keep_their_rows():
 @pytest.fixture
 def everywhere(monkeypatch):
     """Tensors in the processor's memory, and few of them, are counted as those of an accelerator are."""
-    for place in ("engines.engine_choice", "engines.accumulator", "engines.tensors.engine", "predictions.case_values"):
+    for place in ("engines.accumulator", "engines.tensors.engine", "predictions.case_values"):
         monkeypatch.setattr(f"heldout.{place}.device_tensor", as_tensor)
     monkeypatch.setattr("heldout.engines.tensors.engine.FETCHED", 0)
 
@@ -328,3 +343,14 @@ def test_counters_of_several_columns_become_bins_of_each(device):
             low, exponent = ladder.edges(there)
             whole = ScoreBins(low, exponent, column[there], -12, own.min(), own.max(), most=most)
             assert bins == whole.settled()
+
+
+def test_the_kernels_write_where_the_checks_read():
+    # A kernel cannot read a list of names: the places stand in it as numbers.
+    flags = {"score": 0, "lost": 3, "infinite": 4, "outside": 6, "ignored": 9}
+    flags |= {"improbable": 10, "logits": 11, "probabilities": 12}
+    assert {name: batch_checks.COUNTED.index(name) for name in flags} == flags
+    first_rows = {"lost": 0, "infinite": 1, "improbable": 4}
+    assert {name: batch_checks.FIRSTS.index(name) for name in first_rows} == first_rows
+    assert batch_checks.ENDS == ("low outside", "high outside")
+    assert (tuple(LOSSES), loss_sums.BINS) == (kernels.SUMMED, kernels.CALIBRATED)

@@ -14,7 +14,7 @@ from tests.engines.parts import parts
 import heldout
 from heldout.engines.backends import open_table
 from heldout.engines.lazy import worker_counts
-from heldout.engines.lazy.worker_counts import ScoreTask, add_tallies, merge_packed
+from heldout.engines.lazy.worker_counts import ScoreTask, add_tallies, merge_packed, pack
 from heldout.engines.memory import counted
 from heldout.engines.score_ladder import ScoreLadder
 from heldout.evidence.bin_grid import POINT
@@ -60,7 +60,7 @@ def test_few_rows_are_counted_as_many_are(folded, monkeypatch):
     assert few is not None
     assert few.whole.probabilities is not None
     assert part is not None
-    mixed = merge_packed([part.packed()])
+    mixed = merge_packed([pack(part)])
     assert mixed is not None
     assert few.whole.bins == mixed.whole.bins
     assert few.folds.keys() == mixed.folds.keys()

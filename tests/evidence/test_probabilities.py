@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heldout.engines.probability_sums import tally, tally_classes
+from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments
+from heldout.evidence.probability_bins import BinChoice, with_bins
 
 SIZES = st.integers(1, 40)
 
@@ -49,7 +51,6 @@ def counted(part, data, classes: int):
         p[part],
         truth[part],
         None if weight is None else weight[part],
-        7,
         None if group is None else (group[part], keys),
     )
 
@@ -103,7 +104,7 @@ def test_what_was_tallied_differently_does_not_merge():
     p, truth = np.array([0.2, 0.7]), np.array([False, True])
     seen = tally(p, truth)
     for other in (
-        tally(p, truth, bins=5),
+        with_bins(seen, rank(p, truth), BinChoice(5, "uniform")),
         tally(p, truth, np.ones(2)),
         tally(p, truth, group=(np.array([0, 1]), np.array([0, 1]))),
         tally_classes(np.stack([1 - p, p], axis=1), truth.astype(int)),

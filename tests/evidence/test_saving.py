@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import stat
 import struct
@@ -70,7 +71,10 @@ def test_what_is_read_is_what_was_written(kind, tmp_path):
     assert [type(label) for label in found.labels] == [type(label) for label in made.labels]
     assert as_bytes(found) == as_bytes(made)
     assert (found + found).n == 2 * made.n
-    assert loaded(place)[1] == loaded(place)[1]
+    # A copy has the same checksum, and other evidence has another one.
+    copy, other = Path(shutil.copy(place, tmp_path / "copy.evidence")), tmp_path / "other.evidence"
+    save(found + found, other)
+    assert loaded(copy)[1] == loaded(place)[1] != loaded(other)[1]
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ def test_integers_and_booleans(write):
     assert frame.rows() == [(1, True, "TRUE"), (-2, False, "False"), (None, None, None)]
 
 
-@pytest.mark.parametrize("values", [["007", "7"], ["7", "-012", "3"], ["007", "1.5"], ["12345678901234567890", "1"]])
+@pytest.mark.parametrize(
+    "values", [["007", "7"], ["7", "-012", "3"], ["007", "1.5"], ["12345678901234567890", "1"], ["1e3", "1000"]]
+)
 def test_codes_stay_text(write, values):
     frame = read_table(write("a.csv", "code,x\n" + "".join(f"{value},1\n" for value in values)))
     assert frame["code"].to_list() == values
@@ -150,6 +152,17 @@ def test_unknown_column_is_named_with_those_there_are(write, refusal):
     assert error.hint == "use 'churned'."
 
 
+@pytest.mark.parametrize("engine", ["memory", "stream", "polars", "duckdb"])
+def test_a_quote_that_is_never_closed_does_not_swallow_the_rest(engine, tmp_path):
+    rows = ["yes,yes,fine"] * 30
+    (tmp_path / "rows.csv").write_text("\n".join(["truth,predicted,note", *rows, 'no,no,"12 inch', *rows]) + "\n")
+    with pytest.raises(FileError, match=r"line 32: a quote is opened and never closed"):
+        evaluate(tmp_path / "rows.csv", engine=engine)
+    # A quote inside a field that does not begin with one is text.
+    (tmp_path / "rows.csv").write_text("\n".join(["truth,predicted,note", *rows, 'no,no,12" wide', *rows]) + "\n")
+    assert evaluate(tmp_path / "rows.csv", engine=engine).n == 61
+
+
 @pytest.mark.parametrize("quote", ["", '"'])
 @pytest.mark.parametrize(("row", "found"), [("3,4", 2), ("3,4,5,6", 4), ("3", 1)])
 @pytest.mark.parametrize("columns", [None, ["a"]])
@@ -181,7 +194,22 @@ def test_bytes_that_are_not_utf8_are_located(write, refusal):
     error = refusal(write("a.csv", b"a,b\n1,x\n2,caf\xe9\n"))
     assert "byte 0xe9 at offset 13 (line 3)" in error.what
     assert "iconv" in error.hint
-    assert "UTF-16" in refusal(write("b.csv", "a,b\n1,2\n".encode("utf-16"))).what
+    assert "UTF-16" in refusal(write("b.csv", "a,b\n1,2\n".encode("utf-16-le"))).what
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_that_says_it_is_utf16_is_read(write, packed):
+    # As Excel's "Unicode text" is: UTF-16 with its mark, and tabs.
+    name = "größe" * 20_000
+    text = f"truth\tpredicted\t{name}\nä\tä\t1\nö\tä\t2\nä\tö\t3\n".encode("utf-16")
+    path = write("unicode.tsv", gzip.compress(text) if packed else text)
+    assert column_names(path) == ("truth", "predicted", name)
+    seen = evaluate(path)
+    assert (seen.labels, seen.confusion.matrix.tolist()) == (("ä", "ö"), [[1, 1], [1, 0]])
+    for engine in ("stream", "polars", "duckdb"):
+        # What is read in pieces is not recoded.
+        with pytest.raises(FileError, match="UTF-16"):
+            evaluate(path, engine=engine)
 
 
 def test_gzip_is_unpacked_whatever_the_name(write):

@@ -226,3 +226,12 @@ def test_costs_in_a_frame_go_by_its_labels():
     assert Costs.of(frame, ["no", "yes"], rows="truth").of_error("yes", "no") == 100
     with pytest.raises(MatrixError, match="expected each of"):
         Costs.of(frame, ["no", "maybe"], rows="truth")
+
+
+def test_a_point_that_may_mark_thousands_is_asked_about():
+    # A thousand or one: 1.000 beside 42 has been written for both.
+    with pytest.raises(MatrixError, match=r"holds 1\.000 beside numbers without a point") as refused:
+        evaluate(matrix="1.000 3; 5 42")
+    assert "write 1000, or 1." in refused.value.hint
+    for matrix, n in (("1.000 3.000; 5.000 42.000", 51), ("1.500 3; 5 42", 51.5), ("1.000 0; 0 2.000", 3)):
+        assert evaluate(matrix=matrix).n == n

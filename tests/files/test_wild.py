@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 import heldout
-from heldout.cli.app import main
 
 TRUTH = ["yes", "no", "no", "yes", "no", "yes"]
 ANSWER = ["yes", "no", "yes", "yes", "no", "no"]
@@ -148,6 +147,8 @@ READ = {
     "scores-in-lists.csv": Read(
         table(";", **PAIR, score=[f"[{x}; {1 - x}]" for x in SCORE]).replace("; ", " "), note="were not used: score"
     ),
+    "utf-16.csv": Read(table(**PAIR).encode("utf-16")),
+    "unicode-text.txt": Read(b"\xfe\xff" + table("\t", **PAIR).encode("utf-16-be")),
     "logits.jsonl": Read(
         lines_of(*({"labels": int(y == "yes"), "logits": [0.0, x - 0.5]} for y, x in zip(TRUTH, SCORE, strict=True))),
         area=AREA,
@@ -188,7 +189,8 @@ REFUSED = {
     "comments.csv": Refused(
         "# made by a tool\n" + table(**PAIR), "no column with a usual name for truth", "first line"
     ),
-    "utf-16.csv": Refused(table(**PAIR).encode("utf-16"), "UTF-16", "UTF-8"),
+    "utf-16-unmarked.csv": Refused(table(**PAIR).encode("utf-16-le"), "UTF-16", "UTF-8"),
+    "utf-16-cut.csv": Refused(table(**PAIR).encode("utf-16")[:-1], "UTF-16", "UTF-8"),
     "windows-1252.csv": Refused("truth,predicted\nfür,fort\n".encode("cp1252"), "not UTF-8", "WINDOWS-1252"),
     "twice.csv": Refused(
         table(truth=TRUTH, predicted=ANSWER).replace("truth", "predicted", 1), "two columns", "rename"
@@ -249,17 +251,14 @@ REFUSED = {
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def run(run, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "500")
 
     def call(name, case):
         content = case.content if isinstance(case.content, bytes) else case.content.encode()
         (tmp_path / name).write_bytes(content)
-        monkeypatch.setattr("sys.argv", ["heldout", "evaluate", name, "--json", "-", *case.flags])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        return int(stopped.value.code or 0), *capsys.readouterr()
+        return run("evaluate", name, "--json", "-", *case.flags)
 
     return call
 

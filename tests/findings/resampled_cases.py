@@ -151,6 +151,19 @@ def readings(*, alike: bool = True, seed: int = 2, **options: Any):
     return heldout.evaluate(table, **options)
 
 
+def grouped_folds(*, divided: bool = False, twice: bool = False, **options: Any):
+    """Rows of sixty patients in folds of whole patients or not; with `twice` every row is predicted twice."""
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 2, 240)
+    predicted = np.where(rng.random(240) < 0.2, 1 - truth, truth)
+    patient = np.arange(240) // 4
+    fold = rng.integers(0, 5, 240) if divided else patient % 5
+    if not twice:
+        return heldout.evaluate(truth, predicted, group=patient, fold=fold, **options)
+    fold = np.concatenate([fold, 5 + patient // 12])
+    return heldout.evaluate(np.tile(truth, 2), np.tile(predicted, 2), group=np.tile(patient, 2), fold=fold, **options)
+
+
 def balanced(prevalence: float | None = None):
     return heldout.evaluate(matrix=[[135, 15], [24, 126]], labels=["no", "yes"], prevalence=prevalence)
 
@@ -425,6 +438,12 @@ CASES: dict[str, Case] = {
         lambda: heldout.compare(wrong_in(1, 2), wrong_in(*range(90)), wrong_in(*range(100, 199))),
         twenty_cases,
         "fewer than three are compared pair by pair",
+    ),
+    "H075": Case(
+        lambda: grouped_folds(divided=True),
+        grouped_folds,
+        balanced,
+        "no group was named",
     ),
     "H073": Case(
         lambda: used_again(tried=3),

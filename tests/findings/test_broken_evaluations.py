@@ -73,6 +73,15 @@ def torn_groups(*, broken: bool):
     return heldout.validate("naive-bayes", table, target="outcome", group=None if broken else "subject", plan="5-fold")
 
 
+def torn_groups_of_predictions(*, broken: bool):
+    """Predictions that were made elsewhere: twice over five folds, each patient's rows in one fold or in several."""
+    truth, score = draw(200)
+    patient, case = np.arange(200) // 5, np.arange(200)
+    folds = [(case if broken else patient) % 5 + 10 * repeat for repeat in (0, 1)]
+    truth, score, patient, case = (np.tile(column, 2) for column in (truth, score, patient, case))
+    return heldout.evaluate(truth, score=score, group=patient, id=case, fold=np.concatenate(folds), positive=1)
+
+
 def tuned_threshold(*, broken: bool):
     truth, score = draw()
     cut = np.sort(score)
@@ -208,6 +217,7 @@ BROKEN = [
     Broken("a column that is the class", leaked_target, "H044", "act", "status"),
     Broken("copies of training cases are tested", copies_on_both_sides, "H032", "act", "have a copy"),
     Broken("folds tear groups apart", torn_groups, "H041", "act", "subject"),
+    Broken("folds of predictions tear groups apart", torn_groups_of_predictions, "H075", "act", "40 of 40 groups"),
     Broken("the threshold was tuned on the test cases", tuned_threshold, "H009", "act", "best accuracy"),
     Broken("the labels are exchanged", swapped_labels, "H001", "act", "exchanged?"),
     Broken("the scores are reversed", reversed_scores, "H004", "act", "below one half"),
@@ -217,7 +227,7 @@ BROKEN = [
     Broken("the probabilities are too extreme", overconfident, "H012", "act", "too extreme"),
     Broken("a class is never predicted", class_left_out, "H007", "act", "fox"),
     Broken("always the commonest class", majority, "H001", "act", "no better"),
-    Broken("errors depend on the row before", series, "H029", "know", "stand together"),
+    Broken("errors depend on the row before", series, "H029", "know", "come in runs"),
     Broken("groups under a name that says nothing", unnamed_groups, "H065", "know", "v3"),
     Broken("later cases train for earlier ones", out_of_time, "H042", "know", "taken"),
     Broken("rows were joined twice", joined_twice, "H020", "know", "copied"),

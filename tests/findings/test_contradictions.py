@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,16 +13,22 @@ from tests.findings import evaluation_cases, resampled_cases
 import heldout
 from heldout.findings.review import RULE_CATALOGUE
 from heldout.findings.rules_imbalance import gain_over_commonest
-from heldout.report.evaluation import sentences
+from heldout.report.evaluation import write_verdict
 from heldout.resampling.learning_curve import LearningCurve
 from heldout.resampling.power_law import fit_power_law
 from heldout.results.evaluation import Evaluation
 from heldout.results.validation import Validation, Validations
-from heldout.review import QUESTIONS, find_contradictions
+from heldout.review import QUESTIONS
 
 EVALUATED = [*evaluation_cases.CASES]
 RESAMPLED = [code for code in resampled_cases.CASES if RULE_CATALOGUE[code].about != "comparison"]
 SIZES = (20, 40, 80, 160, 320)
+
+
+def find_contradictions(claims) -> list[tuple[str, str]]:
+    """Pairs of different answers to one question."""
+    question_of = {answer: question for question, answers in QUESTIONS.items() for answer in answers}
+    return [pair for pair in combinations(sorted(set(claims)), 2) if question_of[pair[0]] == question_of[pair[1]]]
 
 
 def claims_of_verdict(evaluation: Evaluation) -> tuple[str, ...]:
@@ -29,7 +36,7 @@ def claims_of_verdict(evaluation: Evaluation) -> tuple[str, ...]:
 
     Where all but few cases are of one class it is about guessing, and not about the commonest class.
     """
-    said = sentences(evaluation)[0]
+    said = write_verdict(evaluation)[0]
     if said.startswith("Better than guessing"):
         return ("tells the classes apart",) if "? Yes" in said else ()
     found = gain_over_commonest(evaluation.confusion, evaluation.level, evaluation.independent)
@@ -138,10 +145,10 @@ def test_evaluations_of_any_quality():
     for question in ("commonest class", "skill", "probabilities"):
         assert set(QUESTIONS[question]) <= set(claims), question
     # What the verdict claims is what it says.
-    about_commonest = [one for one in seen if not sentences(one)[0].startswith("Better than guessing")]
+    about_commonest = [one for one in seen if not write_verdict(one)[0].startswith("Better than guessing")]
     assert len(seen) > len(about_commonest) > 10
     for one in about_commonest:
-        said = sentences(one)[0]
+        said = write_verdict(one)[0]
         words = {"beats the commonest class": "? Yes", "does not beat the commonest class": "? No"}
         for claim, word in words.items():
             assert (claim in claims_of_verdict(one)) == (word in said), said

@@ -229,3 +229,28 @@ def test_scores_the_wrong_way_round_are_not_called_too_extreme():
     found = heldout.evaluate(truth.astype(int), score=score, positive=1).review["H012"]
     assert found.title.startswith("Probabilities are the wrong way round")
     assert "H004" in found.advice
+
+
+def test_more_rows_are_not_asked_for_where_groups_are_the_cases():
+    truth = np.tile([1, 1, 0, 0], 30)
+    groups = np.arange(120) // 40
+    review = heldout.evaluate(truth, np.where(np.arange(120) % 7 == 0, 1 - truth, truth), group=groups).review
+    assert review["H014"].outcome == "fired"
+    assert "takes" not in review["H014"].title
+
+
+def test_a_class_below_the_threshold_that_was_given_is_not_said_to_be_unlikely():
+    truth, score = np.tile([1, 0], 60), np.tile([0.7, 0.2, 0.6, 0.3], 30)
+    title_and_advice = heldout.evaluate(truth, score=score, threshold=0.9).review["H007"]
+    assert "threshold" in title_and_advice.advice
+    assert "never the highest" not in title_and_advice.advice
+
+
+def test_bins_that_cross_in_the_middle_are_not_a_ranking_that_is_turned():
+    """Two bins beside one half may cross by chance; the ROC area says that the ranking is right."""
+    bins = [(0.05, 150, 0.2), (0.45, 400, 0.6), (0.85, 400, 0.56)]
+    score = np.concatenate([np.full(n, share) for share, n, _ in bins])
+    truth = np.concatenate([np.arange(n) < n * rate for _, n, rate in bins]).astype(int)
+    evaluation = heldout.evaluate(truth, score=score)
+    assert evaluation["roc_auc"].low > 0.5
+    assert evaluation.review["H012"].title.startswith("Probabilities are too extreme at both ends: .450")

@@ -26,6 +26,7 @@ from tests.findings.resampled_cases import (
     curve,
     doubled,
     frozen,
+    grouped_folds,
     lecture,
     one_case,
     table,
@@ -125,6 +126,15 @@ def test_copies_of_whole_rows_are_found_and_not_expected():
     assert facts["copies"] == 2 * int((of_row[:60] != of_row[60:]).sum())
     assert facts["expected"] < 3
     assert doubled().review["H032"].title.startswith(f"{facts['copies']} of 120 test cases have a copy")
+
+
+def test_rows_that_all_stand_many_times_are_found_though_half_of_them_would_have_a_copy_by_chance():
+    features, truth = cases(20)
+    seen = validate("knn:1", np.tile(features, (6, 1)), np.tile(truth, 6), plan="5-fold")
+    answer = seen.review["H032"]
+    assert answer.outcome == "fired"
+    assert (answer.facts["copies"], answer.facts["tested"]) == (120, 120)
+    assert 12 < answer.facts["expected"] < 100
 
 
 def test_rows_that_differ_in_the_class_alone_are_no_copies():
@@ -462,3 +472,10 @@ def test_predictions_of_one_case_are_not_taken_for_several_cases():
         assert curve.band is None
         assert np.isnan(curve.low).all()
         assert any("150 cases were predicted 750 times" in note for note in curve.notes)
+
+
+def test_groups_that_may_have_been_predicted_twice_are_asked_for_an_id():
+    seen = grouped_folds(twice=True).review["H075"]
+    assert (seen.outcome, seen.severity) == ("fired", "know")
+    assert "--id" in seen.advice
+    assert grouped_folds(twice=True, id=np.tile(np.arange(240), 2)).review["H075"].outcome == "passed"

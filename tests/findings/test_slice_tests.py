@@ -100,40 +100,45 @@ def grouped(truth, predicted, group, rows):
     return count(truth[rows], predicted[rows], group=group[rows], labels=[0, 1]).confusion
 
 
-def test_the_standard_error_over_groups_is_that_of_statsmodels_regression():
+def test_the_two_sides_go_together_as_in_a_regression_with_errors_over_groups():
     import statsmodels.api as sm
 
     rng = np.random.default_rng(8)
-    n = 300
-    # As many rows of every group on either side, so that no group has more leverage than another.
-    group, inside = np.repeat(np.arange(25), 12), np.tile(np.arange(12) < 5, 25)
-    truth = rng.integers(0, 2, n)
-    predicted = np.where(rng.random(n) < 0.2 + 0.1 * (group % 3), 1 - truth, truth)
+    group, inside = np.repeat(np.arange(25), 12), rng.random(300) < 0.4
+    truth = rng.integers(0, 2, 300)
+    predicted = np.where(rng.random(300) < 0.2 + 0.1 * (group % 3), 1 - truth, truth)
     found = clustered(grouped(truth, predicted, group, inside), grouped(truth, predicted, group, ~inside), ERROR, 0.95)
+    sides = np.column_stack([inside, ~inside]).astype(float)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = sm.OLS((truth != predicted).astype(float), sm.add_constant(inside.astype(float))).fit(
-            cov_type="cluster", cov_kwds={"groups": group, "use_correction": False}
-        )
-    error = abs(found.difference / found.statistic)
-    groups = len(np.unique(group))
-    assert found.difference == pytest.approx(fitted.params[1])
-    assert error == pytest.approx(fitted.bse[1] * math.sqrt(groups / (groups - 1)), rel=1e-9)
+        fitted = sm.OLS((truth != predicted).astype(float), sides).fit(cov_type="cluster", cov_kwds={"groups": group})
+    covariance = fitted.cov_params()
+    together = covariance[0, 1] / math.sqrt(covariance[0, 0] * covariance[1, 1])
+    one, two = (
+        evaluate(truth[rows], predicted[rows], group=group[rows], measures="error_rate").estimates[0]
+        for rows in (inside, ~inside)
+    )
+    # The law of cosines: of the lengths to two limits, at the angle whose cosine is the correlation.
+    lengths = (one.value - one.low, two.high - two.value), (one.high - one.value, two.value - two.low)
+    down, up = (math.sqrt(a * a + b * b - 2 * together * a * b) for a, b in lengths)
+    assert found.difference == pytest.approx(fitted.params[0] - fitted.params[1])
+    assert (found.low, found.high) == pytest.approx((found.difference - down, found.difference + up), rel=1e-9)
     assert found.p == pytest.approx(2 * stats.t.sf(abs(found.statistic), found.df))
 
 
-def test_unequal_groups_are_left_out_one_after_the_other():
-    rng = np.random.default_rng(9)
-    group = np.repeat(np.arange(22), rng.integers(4, 60, 22))
-    n, inside = len(group), rng.random(len(group)) < 0.4
-    truth = rng.integers(0, 2, n)
-    wrong = rng.random(n) < rng.beta(2, 5, 22)[group]
-    one, two = (grouped(truth, np.where(wrong, 1 - truth, truth), group, rows) for rows in (inside, ~inside))
-    found = clustered(one, two, ERROR, 0.95)
-    left = [wrong[inside & (group != g)].mean() - wrong[~inside & (group != g)].mean() for g in range(22)]
-    jackknife = math.sqrt(21 / 22 * sum((value - found.difference) ** 2 for value in left))
-    assert abs(found.difference / found.statistic) == pytest.approx(jackknife, rel=0.03)
-    assert found.df < 20
+@pytest.mark.parametrize("right", [True, False])
+def test_a_small_slice_in_which_all_or_none_are_right_is_not_sure_of_it(right):
+    # Four positives of four groups in the slice, and half of a hundred right outside it.
+    truth = np.ones(104, dtype=int)
+    predicted = np.r_[np.full(4, int(right)), np.tile([0, 1], 50)]
+    group, inside = np.arange(104) % 26, np.arange(104) < 4
+    quantity = read_quantity("recall[1]", [0, 1])
+    found = clustered(
+        grouped(truth, predicted, group, inside), grouped(truth, predicted, group, ~inside), quantity, 0.95
+    )
+    assert found.low < 0 < found.high
+    assert found.p > 0.05
+    assert found.df <= 3
 
 
 @pytest.mark.parametrize("measure", ["recall[1]", "precision[0]", "macro f1", "matthews"])

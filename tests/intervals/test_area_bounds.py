@@ -12,10 +12,10 @@ from heldout.api.evaluate import evaluate
 from heldout.engines.memory import counted
 from heldout.engines.score_evidence import CountedScores
 from heldout.evidence.counted import Counted, ScoreTally
+from heldout.evidence.ranking import BLOCK
 from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.area_bounds import area_bounds, bounds_note
 from heldout.intervals.score_estimator import FEW, MANY
-from heldout.measures.ranking_batch import STRETCH
 from heldout.predictions.case_values import raw_scores
 from heldout.predictions.table import assemble
 from heldout.report.evaluation_page import evaluation_facts
@@ -230,13 +230,13 @@ def test_any_number_of_threads_gives_the_same_report_of_many_scores(*, binned: b
     draw = np.random.default_rng(5)
     truth = draw.integers(0, 2, MANY + 99)
     score = (1 / (1 + np.exp(-(truth - 0.5 + draw.logistic(size=len(truth)))))).round(6)
-    assert len(np.unique(score)) > 2 * STRETCH > FEW
+    assert len(np.unique(score)) > 2 * BLOCK > FEW
     seen = []
     for threads in (1, 3):
         with use_threads(threads):
-            made = in_bins(2 * STRETCH, truth=truth, score=score) if binned else None
+            made = in_bins(2 * BLOCK, truth=truth, score=score) if binned else None
             judged = evaluate(truth, score=score, threshold=0.3) if made is None else evaluate(made)
             seen.append(repr(judged.rows()))
-            assert len(judged.ranking()) > STRETCH
+            assert len(judged.ranking()) > BLOCK
     assert seen[0] == seen[1]
     assert ("delong-score, bins" in seen[0]) == binned

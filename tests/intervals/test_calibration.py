@@ -127,10 +127,13 @@ def test_boundary_figures():
     assert 0.09 < even[1] < 0.15
 
 
-def test_the_limits_do_not_change_from_call_to_call():
+def test_the_limits_do_not_depend_on_the_order_of_the_cases():
     rng = np.random.default_rng(3)
-    seen = tally(rng.random(100), rng.random(100) < 0.5)
-    assert calibration_limits(seen) == calibration_limits(seen)
+    p, truth = rng.random(100), rng.random(100) < 0.5
+    order = rng.permutation(100)
+    assert calibration_limits(tally(p, truth)) == pytest.approx(
+        calibration_limits(tally(p[order], truth[order])), abs=1e-9
+    )
 
 
 def test_repeated_rows_in_groups_are_one_case_each():
@@ -220,6 +223,17 @@ def test_no_fit_has_no_limits():
     assert recalibration_limits(rank(np.array([0.1, 0.9]), np.array([False, True])), "slope") == (-math.inf, math.inf)
 
 
+@pytest.mark.parametrize("coefficient", ["slope", "intercept"])
+def test_weights_that_leave_one_probability_have_no_limits(coefficient):
+    # Nearly all of the weight lies on one probability, and the variance came out negative by rounding.
+    p = np.array([1e-12, 1, 1e-12, 0.5, 1e-12, 1e-12, 1e-12, 0.5, 0.5, 1, 0.5, 0.5])
+    truth = np.array([0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1], dtype=bool)
+    weight = np.array([0, 1e-6, 1e6, 1e-6, 1e6, 0, 1, 1, 1e-6, 1e6, 0, 2])
+    evaluation = heldout.evaluate(truth, score=p, weight=weight, positive=True)
+    found = evaluation.interval(f"calibration_{coefficient}")
+    assert (found.low, found.high) == (-math.inf, math.inf)
+
+
 @pytest.mark.parametrize(("positives", "n"), [(1, 20), (3, 10), (3, 30), (30, 100), (7, 70)])
 def test_a_gap_of_rounding_is_no_gap(positives, n):
     # Sums of these shares differ from the number of positives by 1e-17, which is no direction to stretch.
@@ -264,3 +278,20 @@ def test_the_smoother_takes_weights_of_any_unit_and_says_that_they_are_not_repea
     assert weighted.value == pytest.approx(scaled.value, rel=1e-9)
     assert "weights are not repeated rows here" in weighted.note
     assert "repeated" not in plain.note
+
+
+def test_an_intercept_of_very_many_probabilities_has_the_error_of_each_of_them():
+    draw = np.random.default_rng(11)
+    p = 1 / (1 + np.exp(-3 * draw.normal(size=200_000)))
+    hits = draw.random(len(p)) < 1 / (1 + np.exp(-0.6 * np.log(p / (1 - p))))
+    low, high = recalibration_limits(rank(p, hits), "in_the_large")
+
+    def gap(shift):
+        return float((hits - 1 / (1 + np.exp(-np.log(p / (1 - p)) - shift))).sum())
+
+    intercept = brentq(gap, -2, 2, xtol=1e-14)
+    fitted = 1 / (1 + np.exp(-np.log(p / (1 - p)) - intercept))
+    # With the slope held at 1, and .6 in truth, cases spread more than the model says.
+    error = math.sqrt(((hits - fitted) ** 2).sum()) / (fitted * (1 - fitted)).sum()
+    assert error > 1.1 / math.sqrt((fitted * (1 - fitted)).sum())
+    assert (low, high) == pytest.approx((intercept - 1.959964 * error, intercept + 1.959964 * error), rel=1e-6)

@@ -14,9 +14,11 @@ from sklearn.metrics import roc_auc_score
 
 from heldout.api.count import count
 from heldout.api.evaluate import evaluate
-from heldout.evidence.counted import MOST_PAIRWISE
+from heldout.evidence.counted import MOST_PAIRWISE, ScoreTally
 from heldout.evidence.score_bins import ScoreBins
 from heldout.intervals.multiclass_areas import AT_MOST, AVERAGES, areas_of_bins, multiclass_areas
+from heldout.measures.certified import bounds
+from heldout.measures.rest_columns import find_rest_columns
 
 Floats = NDArray[np.float64]
 
@@ -107,3 +109,30 @@ def test_many_classes_against_the_rest_have_the_area_of_sklearn_and_delongs_erro
     half = student.ppf(0.975, np.bincount(truth).min() - 1) * np.mean(errors) / (found.value * (1 - found.value))
     low, high = (1 / (1 + np.exp(-(np.log(found.value / (1 - found.value)) + sign * half))) for sign in (-1, 1))
     assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_against_the_rest_are_each_what_their_bins_say(weighted: bool) -> None:
+    random = np.random.default_rng(3)
+    columns = []
+    # Columns of several lengths; the last but one has no case of its class, and the last none of the rest.
+    for n, share in ((900, 0.3), (40, 0.5), (3000, 0.02), (70, 0.0), (5, 1.0)):
+        own, weight = (random.random(n) < share).astype(np.int64), random.integers(1, 9, n) / 4
+        scores = random.normal(size=n) + own
+        columns.append(ScoreBins.of(scores, own, 2, weight=weight if weighted else None, most=64))
+    found = find_rest_columns(ScoreTally(tuple(columns)))
+    for at, bins in enumerate(columns):
+        held = bins.counts.astype(float) if bins.weights is None else bins.weights
+        rest, own = held.T
+        assert found.totals[at] == own.sum()
+        assert found.cases[at] == bins.counts[:, 1].sum()
+        if not (rest.sum() and own.sum()):
+            assert np.isnan([found.middles[at], *found.areas[:, at]]).all()
+            continue
+        pairs = np.outer(own, rest) / own.sum() / rest.sum()
+        # Pairs within a bin count half, and within one of several scores anything from nothing to all.
+        middle, inside = np.tril(pairs, -1).sum() + np.trace(pairs) / 2, float(np.diag(pairs) @ bins.joined)
+        assert found.middles[at] == pytest.approx(middle, rel=1e-12)
+        assert found.areas[:, at] == pytest.approx([middle - inside / 2, middle + inside / 2], rel=1e-9)
+        low, high = bounds(bins.ranking(1), "average_precision")
+        assert found.precisions[:, at] == pytest.approx([low, high], rel=1e-12)

@@ -61,10 +61,21 @@ def test_accuracy_has_wilson_s_interval_for_fewer_cases(factor, level):
     assert found.method == ("wilson" if factor == 1 else f"wilson, n/{factor:g}")
 
 
+def recall_shift(hits, positives, alarms, negatives):
+    """The variance of a recall by a threshold that moves with the log odds of the class, over the binomial one."""
+    found, wrong = hits / positives, alarms / negatives
+    place, other = stats.norm.ppf(found), stats.norm.ppf(wrong)
+    slope = stats.norm.pdf(place) / (place - other)
+    return slope**2 * (1 / positives + 1 / negatives) / (found * (1 - found) / positives)
+
+
 def test_recall_of_a_class_has_wilson_s_interval_for_fewer_of_its_cases():
     found = FOLDED["recall[1]"]
     there, hits = int((TRUTH == 1).sum()), int(((TRUTH == 1) & (PREDICTED == 1)).sum())
-    assert (found.low, found.high) == pytest.approx(wilson(hits / BY_CLASS, there / BY_CLASS))
+    called = int(((TRUTH != 1) & (PREDICTED == 1)).sum())
+    factor = BY_CLASS * (1 + recall_shift(hits + 0.5, there + 1, called + 0.5, N - there + 1))
+    assert (found.low, found.high) == pytest.approx(wilson(hits / factor, there / factor), abs=1e-6)
+    assert found.method == "wilson, n/1.5 or less"
     assert found.target == FOLD_TARGET
 
 

@@ -225,3 +225,23 @@ def test_one_group_tells_nothing_of_others(measure):
     estimate = found.estimates[0]
     assert (estimate.low, estimate.high) == (0.0, 1.0)
     assert "there is one group only" in estimate.note
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1000.0])
+def test_intervals_with_weights_do_not_depend_on_their_unit_or_on_the_order_of_rows(unit):
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        truth = np.append([0, 1], rng.integers(0, 2, 10))
+        predicted = np.where(rng.random(12) < 0.85, truth, 1 - truth)
+        weight = 10 ** rng.uniform(-3, 3, 12)
+        given: dict[str, Any] = {"labels": [0, 1], "positive": 1}
+        order = rng.permutation(12)
+        once = evaluate(truth, predicted, weight=weight, **given)
+        others = [
+            evaluate(truth, predicted, weight=weight * unit, **given),
+            evaluate(truth[order], predicted[order], weight=weight[order], **given),
+        ]
+        for other in others:
+            for first, second in zip(once.estimates, other.estimates, strict=True):
+                same = pytest.approx((first.low, first.high), rel=1e-6, abs=1e-9, nan_ok=True)
+                assert first.measure == "total_cost" or (second.low, second.high) == same, first.name

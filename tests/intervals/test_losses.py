@@ -213,6 +213,16 @@ def test_the_class_share_as_forecast_has_a_skill_that_is_not_certain():
     assert high > 0.5
 
 
+@pytest.mark.parametrize("loss", ["brier", "log_loss"])
+def test_classes_that_happen_to_be_even_leave_the_skill_of_even_forecasts_uncertain(loss):
+    # The loss of the class shares is at its largest there, and the limits were 0 and 0, though shares are a sample's.
+    two = skill_limits(tally(np.full(20, 0.5), np.arange(20) < 10), loss)
+    three = skill_limits(tally_classes(np.full((30, 3), 1 / 3), np.arange(30) % 3), loss)
+    for low, high in (two, three):
+        assert low < -0.05
+        assert high == pytest.approx(0, abs=1e-12)
+
+
 @pytest.mark.parametrize("part", ["refinement", "resolution"])
 def test_the_error_of_the_parts_is_that_of_the_jackknife_where_one_bin_holds_nearly_all(part):
     # One positive of a hundred: what differs within the first bin is nearly all there is.

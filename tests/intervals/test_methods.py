@@ -351,16 +351,35 @@ def test_replicates_too_few_for_the_tails_are_refused(method: str, level: float,
         assert judged.interval(name, method=method, level=level, replicates=least).width > 0
 
 
-def test_limits_of_many_draws_are_the_order_statistics_whatever_their_order():
+@pytest.mark.parametrize(("size", "level", "place"), [(9999, 0.95, 250), (3999, 0.8, 400), (99_999, 0.999, 50)])
+def test_limits_of_many_draws_are_the_order_statistics_whatever_their_order(size: int, level: float, place: int):
+    # The limits stand at the share (1 - level) / 2 of the draws and one: 2.5 % of 10,000, 10 % of 4,000, .05 % of 10⁵.
     random = np.random.default_rng(3)
-    drawn = random.beta(40, 4, (6, 9999))
+    drawn = random.beta(40, 4, (7, size))
     drawn[1] = np.sort(drawn[1])
     drawn[2] = np.round(drawn[2], 2)
     drawn[3] = 0.5
-    # A sixteenth that says nothing of the others.
+    # Many of the least and of the largest stand beside each other.
     drawn[4, ::16] = 0.0
-    drawn[5, ::16] = 1.0
-    low, high = order_limits(drawn, 0.95)
+    drawn[5, : size // 3] = 1.0
+    drawn[6, -2 * place :] = -np.inf
+    low, high = order_limits(drawn, level)
     ordered = np.sort(drawn, axis=-1)
-    assert np.array_equal(low, ordered[:, 249])
-    assert np.array_equal(high, ordered[:, 9749])
+    assert np.array_equal(low, ordered[:, place - 1])
+    assert np.array_equal(high, ordered[:, -place])
+    # Two rows that are alike, and two that differ in one draw of the tail.
+    pair = np.stack([drawn[0], drawn[0]])
+    pair[1, drawn[0].argmin()] = 1.0
+    for two in (np.stack([drawn[0], drawn[0]]), pair):
+        low, high = order_limits(two, level)
+        assert np.array_equal(low, np.sort(two, axis=-1)[:, place - 1])
+        assert np.array_equal(high, np.sort(two, axis=-1)[:, -place])
+
+
+@pytest.mark.parametrize("measure", ["linear_kappa", "quadratic_kappa"])
+def test_a_constant_answer_leaves_kappa_uncertain(measure):
+    # Its variance is 0 but for rounding, and the limits were 0 and 0.
+    seen = evaluate(list("bcccccc"), list("aaaaaaa"), labels=list("abc"))
+    found = seen.interval(measure, method="effective-wilson")
+    assert found.low < -0.3
+    assert found.high > 0.3

@@ -14,7 +14,7 @@ from scipy.stats import t
 from tests.intervals.averaged_areas import multiclass_auc, multiclass_auc_limits, ovr_auc
 
 from heldout.engines.score_sort import rank
-from heldout.errors import OptionError, ValuesError
+from heldout.errors import OptionError
 from heldout.intervals.areas import delong_variance, newcombe
 from heldout.intervals.multiclass_areas import (
     AREA_AVERAGES,
@@ -153,19 +153,6 @@ def test_a_monotone_transform_changes_nothing():
         assert multiclass_auc_limits(np.exp(scores), codes, 4, average) == pytest.approx(
             multiclass_auc_limits(scores, codes, 4, average), abs=1e-12
         )
-
-
-@pytest.mark.parametrize(
-    ("scores", "says"),
-    [
-        (np.zeros((4, 2)), "4 cases of 3 classes, and scores of the shape 4 × 2"),
-        (np.zeros(4), "of the shape 4"),
-        (np.array([[0, 0, 0], [0, np.nan, 0], [0, 0, np.inf], [0, 0, 0]]), "2 of 4 rows .* nan in row 2, column 2"),
-    ],
-)
-def test_scores_that_cannot_be_used(scores, says):
-    with pytest.raises(ValuesError, match=says):
-        multiclass_auc(scores, np.array([0, 1, 2, 0]), 3)
 
 
 def test_an_unknown_average():

@@ -14,6 +14,7 @@ from heldout.engines.score_sort import rank
 from heldout.evidence import Ranking
 from heldout.intervals.areas import area, delong
 from heldout.intervals.operating_points import (
+    DOUBTED,
     binomial_deviate,
     largest_gap_limits,
     mean_recall_limits,
@@ -71,8 +72,12 @@ def test_deviates_are_those_of_the_mid_p_binomial(count):
     )
 
 
+SIDES = pytest.mark.parametrize(("one_sided", "weight"), [(False, DOUBTED), (True, 1.0)])
+
+
+@SIDES
 @pytest.mark.parametrize(("seed", "level", "fpr"), [(0, 0.95, 0.1), (1, 0.8, 0.25), (2, 0.99, 0.02)])
-def test_recall_at_a_false_positive_rate_is_a_loop_over_thresholds(seed, level, fpr):
+def test_recall_at_a_false_positive_rate_is_a_loop_over_thresholds(seed, level, fpr, one_sided, weight):
     scores, positive = made(70, seed, 6)
     states, z = states_of(scores, positive), norm.ppf((1 + level) / 2)
     p, q = states[-1]
@@ -85,16 +90,18 @@ def test_recall_at_a_false_positive_rate_is_a_loop_over_thresholds(seed, level, 
             doubt = deviate(fp, q, fpr)
         else:
             doubt = max(-deviate(following, q, fpr), 0.0) if following < math.inf else 0.0
+        doubt *= weight
         if doubt <= z:
             low, high = wilson_limits(tp, p, math.sqrt(z * z - doubt * doubt))
             lows.append(low)
             highs.append(high)
-    found = profile_limits(rank(scores, positive), find("tpr_at_fpr", fpr=fpr), level)
+    found = profile_limits(rank(scores, positive), find("tpr_at_fpr", fpr=fpr), level, one_sided=one_sided)
     assert found == pytest.approx((min(lows), max(highs)), abs=1e-6)
 
 
+@SIDES
 @pytest.mark.parametrize(("seed", "level", "precision"), [(0, 0.95, 0.6), (1, 0.8, 0.5), (3, 0.99, 0.9)])
-def test_recall_at_a_precision_is_a_loop_over_thresholds(seed, level, precision):
+def test_recall_at_a_precision_is_a_loop_over_thresholds(seed, level, precision, one_sided, weight):
     scores, positive = made(70, seed, 6, 1.5)
     states, z = states_of(scores, positive), norm.ppf((1 + level) / 2)
     p = states[-1][0]
@@ -106,7 +113,7 @@ def test_recall_at_a_precision_is_a_loop_over_thresholds(seed, level, precision)
     lows, highs = [], []
     for at, (tp, fp) in enumerate(states):
         later = max([0.0, *(away(*state) for state in states[at + 1 :])])
-        doubt = max(-away(tp, fp), later, 0.0)
+        doubt = max(-weight * away(tp, fp), later, 0.0)
         last = tp >= precision * (tp + fp) and all(t < precision * (t + f) for t, f in states[at + 1 :])
         doubt = 0.0 if last else doubt
         if doubt <= z:
@@ -115,8 +122,21 @@ def test_recall_at_a_precision_is_a_loop_over_thresholds(seed, level, precision)
             low, high = (1 / (1 + (1 - share) / (share * precision)) if share > 1e-15 else 0.0 for share in limits)
             lows.append(low)
             highs.append(high)
-    found = profile_limits(rank(scores, positive), find("recall_at_precision", precision=precision), level)
+    bound = find("recall_at_precision", precision=precision)
+    found = profile_limits(rank(scores, positive), bound, level, one_sided=one_sided)
     assert found == pytest.approx((min(lows), max(highs)), abs=1e-6)
+
+
+def test_scores_in_ties_have_the_limits_of_one_side():
+    # Between thresholds that are many cases apart there is no noise to be counted twice.
+    scores, positive = made(200, 4, 0, 1.5)
+    for measure in ("tpr_at_fpr", "precision_at_recall", "recall_at_precision"):
+        both = [profile_limits(rank(scores, positive), find(measure), one_sided=side) for side in (False, True)]
+        assert both[0] == both[1]
+    scores, positive = made(200, 4, 6, 1.5)
+    both = [profile_limits(rank(scores, positive), find("tpr_at_fpr"), one_sided=side) for side in (False, True)]
+    assert both[1][0] <= both[0][0] < both[0][1] <= both[1][1]
+    assert both[0] != both[1]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
+from heldout import evaluate
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Ranking
@@ -31,8 +32,17 @@ from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.ranking_bootstrap import bootstrap_limits, resampled_values, resamples
 from heldout.intervals.score_methods import ranking_limits
+from heldout.measures import catalogue
 from heldout.measures.quantity import Bound
-from heldout.measures.ranking import MEASURES, average_precision, gini, kolmogorov_smirnov, partial_auc, roc_auc
+from heldout.measures.ranking import (
+    MEASURES,
+    average_precision,
+    gini,
+    kolmogorov_smirnov,
+    partial_auc,
+    roc_auc,
+    value_range,
+)
 
 BOUNDS = {m.name: Bound(m, dict(m.parameters)) for m in MEASURES}
 PERFECT = Ranking(np.array([2.0, 1.0]), np.array([20, 0]), np.array([0, 30]))
@@ -398,3 +408,17 @@ def test_defaults_and_names():
     assert area_beneath.method == "bootstrap-logit"
     with pytest.raises(OptionError, match="partial_auc has no interval method 'delong'"):
         ranking_limits(seen, Bound(partial_auc, dict(partial_auc.parameters)), method="delong")
+
+
+@pytest.mark.parametrize("name", ["partial_auc", "corrected_partial_auc"])
+@pytest.mark.parametrize("part", ["(high=0.1)", "(high=0.3)", "_by_recall(low=0.9)", "_by_recall(low=0.7)"])
+def test_sums_of_weights_carry_no_partial_area_past_its_ends(name, part):
+    bound = catalogue.find(f"{name}{part}")
+    least, most = value_range(bound.measure, bound.parameters)
+    rng = np.random.default_rng(2)
+    for n in range(2, 40):
+        truth, score = np.arange(n) < rng.integers(1, n), np.linspace(0.1, 0.9, n)
+        for given_score in (score, 1 - score):
+            seen = evaluate(truth, score=given_score, weight=rng.random(n), measures=f"{name}{part}")
+            found = seen[f"{name}{part}"]
+            assert least <= found.low <= found.value <= found.high <= most

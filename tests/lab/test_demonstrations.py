@@ -278,6 +278,9 @@ def test_the_names_are_sorted_and_cost_nothing_before_use():
     assert lab.worlds.Noise is lab.Noise
     with pytest.raises(AttributeError, match="no attribute 'world'"):
         lab.world  # noqa: B018
+    code = "from heldout import lab; lab.best_of_k; print(*lab.find_experiments())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == list(EXPERIMENTS), "whichever was used first"
     code = "import sys, heldout.lab.parameters; from heldout import lab; print(*sys.modules); lab.Gaussians().draw(5)"
     code += "; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import heldout
 # What an interval may be by, as it stands before the first comma of `method`.
 METHODS = {
     "bias-corrected", "bias-corrected-shares", "bootstrap", "cluster-bootstrap", "cluster-logit", "corrected-t",
-    "delong-logit", "delong-logit over folds", "delong-score", "dirichlet", "hall", "hanley-mcneil-logit over folds",
+    "delong-logit", "delong-logit over folds", "delong-score", "dirichlet", "hall", "delong-score over folds",
     "influence", "influence-logit", "largest-share", "score", "smooth-inversion", "stratified-wilson", "test-inversion",
     "wald", "wilson", "wilson-spread",
 }  # fmt: skip

@@ -47,6 +47,14 @@ def test_rows_begin_alike_and_say_how_they_were_made(table: object) -> None:
         assert estimate.rows() == [row] or math.isnan(estimate.value)
 
 
+@pytest.mark.parametrize("indent", [None, 0, 1, 2, 4])
+def test_a_document_is_laid_out_as_json_lays_it_out(indent: int | None) -> None:
+    truth, scores = ["a", "\u00e9\u2028", "a", "\u00e9\u2028", '"q"\\'] * 4, np.linspace(0, 1, 20)
+    for seen in (heldout.evaluate(truth, truth[::-1]), heldout.evaluate(truth[:2] * 10, score=scores, positive="a")):
+        expected = json.dumps(seen.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        assert seen.to_json(indent=indent) == expected
+
+
 @settings(max_examples=15)
 @given(table=tables())
 def test_documents_survive_json(table: np.ndarray) -> None:

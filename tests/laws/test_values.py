@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -54,6 +55,31 @@ def same(case: Case, found: object, wanted: object, digits: float = 1e-12) -> No
 def test_value_equals_the_formula_on_counts_taken_by_loops(cases: list[Case], table: np.ndarray) -> None:
     for case in cases:
         same(case, case.values(Confusion.of(table)), exact(case, table))
+
+
+@settings(max_examples=25)
+@given(table=tables())
+def test_values_worked_out_together_equal_the_formula(table: np.ndarray) -> None:
+    counted = [case for case in chain(*BY_MEASURE.values()) if case.axis in ("class", "macro", "weighted")]
+    confusion = Confusion.of(table)
+    Estimator(confusion).settle([case.bound(len(table)) for case in counted])
+    for case in counted:
+        same(case, case.values(confusion), exact(case, table))
+
+
+@settings(max_examples=25)
+@given(table=tables())
+def test_a_measure_declared_a_straight_line_of_another_is_one(table: np.ndarray) -> None:
+    lines = [measure for measure in COUNTED.values() if measure.scaling]
+    assert len(lines) > 4
+    for measure in lines:
+        scaling = measure.scaled
+        other = brute_force.per_class(scaling.measure, table.tolist(), {})
+        wanted = [scaling.slope * value + scaling.offset for value in other]
+        found = brute_force.per_class(measure, table.tolist(), {})
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12, equal_nan=True, err_msg=measure.name)
+        # A line that falls exchanges the limits.
+        assert scaling.scale((0.25, 0.75))[0] < scaling.scale((0.25, 0.75))[1]
 
 
 def check_limits(estimate: Estimate, where: str) -> None:

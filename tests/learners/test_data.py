@@ -260,6 +260,34 @@ def test_constant_and_numbering_columns_are_noted_and_stay():
     assert read_problem(frame, target="y", drop="ID").notes[1:] == ()
 
 
+def test_an_index_that_was_written_without_a_name_is_noted(tmp_path):
+    pd.DataFrame({"x": [0.3, 0.1, 0.2, 0.4], "class": ["a", "a", "b", "b"]}).to_csv(tmp_path / "data.csv")
+    (note,) = [note for note in read_problem(tmp_path / "data.csv").notes if "number them" in note]
+    assert note.startswith("the column 'column_1' has a different whole number in every row")
+    assert read_problem(tmp_path / "data.csv", drop="column_1").names == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("columns", "noted"),
+    [
+        (("predicted", "x"), ["predicted"]),
+        (("x", "Y_Pred", "fold"), ["Y_Pred", "fold"]),
+        (("x", "p_b"), ["p_b"]),
+        (("x", "proba_a", "proba_b"), ["proba_a", "proba_b"]),
+        (("p_a", "p_b", "p_c"), []),
+        (("x", "score"), []),
+        (("weight", "b"), []),
+    ],
+)
+def test_columns_of_an_earlier_model_are_noted_where_nobody_named_them(columns, noted):
+    data = {name: np.linspace(at, 2 * at + 1.3, 12) for at, name in enumerate(columns)} | {"class": ["a", "b"] * 6}
+    notes = [note for note in read_problem(data).notes if "is called like" in note]
+    assert [note.split("'")[1] for note in notes] == noted
+    assert all(f"--drop {name}" in note for name, note in zip(noted, notes, strict=True))
+    assert not any("is called like" in note for note in read_problem(data, target="class", features=columns).notes)
+    assert not any("is called like" in note for note in read_problem(data, drop=noted).notes)
+
+
 def test_a_column_that_gives_the_class_away_is_noted():
     y = ["u", "v", "w"] * 5
     frame = pl.DataFrame({"code": [{"u": 7, "v": 3, "w": 9}[value] for value in y], "x": range(15), "class": y})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -185,9 +186,9 @@ def test_absurdly_nested_arguments_are_refused_like_any_other():
             "name the module, not its file, from the folder that holds it: 'net:Net()'.",
         ),
         (
-            "AdaBoostClassifier(50)",
-            "There is no learner 'AdaBoostClassifier(50)'.",
-            "name its module too: 'package.module:AdaBoostClassifier(50)'.",
+            "RotationClassifier(50)",
+            "There is no learner 'RotationClassifier(50)'.",
+            "name its module too: 'package.module:RotationClassifier(50)'.",
         ),
         (
             "sklearn.linear_model:LinearRegression()",
@@ -305,18 +306,7 @@ def test_planted_modules_run_neither_here_nor_in_workers(folder):
             (folder / f"{name}.py").write_text(PLANTED, encoding="utf-8")
     rows = "\n".join(f"{at % 7},{at % 5},{'yes' if at % 7 > 3 else 'no'}" for at in range(60))
     (folder / "data.csv").write_text(f"a,b,y\n{rows}\n", encoding="utf-8")
-    words = [
-        "validate",
-        "data.csv",
-        "--target",
-        "y",
-        "--plan",
-        "3-fold",
-        "--jobs",
-        "2",
-        "--learner",
-        "my_learner:model",
-    ]
+    words = shlex.split("validate data.csv --target y --plan 3-fold --jobs 2 --learner my_learner:model")
     # Python's -m puts the current folder first on the path, here and in the workers.
     command = [sys.executable, "-m", "heldout", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from heldout import evaluate
 from heldout.errors import OptionError
@@ -26,6 +28,38 @@ def test_every_name_and_alias_finds_the_measure(measure: Measure) -> None:
     for name in (measure.name, *measure.aliases):
         for written in ways_to_write(name):
             assert find(written).measure is measure, written
+
+
+@every_measure
+def test_every_measure_of_one_class_has_a_value_or_is_refused(measure: Measure) -> None:
+    # Warnings are errors here: of the third class, which nobody met, much is infinite or has no value.
+    costs = {(a, b): 1 for a in "abc" for b in "abc" if a != b}
+    truth, score = ["a", "a", "b", "b"], [[0.8, 0.2, 0.0], [0.6, 0.3, 0.1], [0.1, 0.9, 0.0], [0.7, 0.2, 0.1]]
+    seen = evaluate(truth, score=score, labels=["a", "b", "c"], costs=costs)
+    asked = 0
+    for average in (None, *AVERAGES):
+        for label in (None, *seen.labels):
+            try:
+                estimate = seen.get(measure.name, class_=label, average=average)
+            except OptionError:
+                continue
+            asked += 1
+            assert math.isnan(estimate.value) == bool(estimate.undefined)
+    assert asked
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_kappas_of_one_class_are_those_of_two_classes(weighted: bool) -> None:
+    rng = np.random.default_rng(1)
+    truth, predicted, weight = rng.integers(3, size=60), rng.integers(3, size=60), rng.random(60)
+    given = weight if weighted else None
+    seen = evaluate(truth, predicted, weight=given)
+    for label in seen.labels:
+        kappa = cohen_kappa_score(truth == label, predicted == label, sample_weight=given)
+        for name in ("linear_kappa", "quadratic_kappa"):
+            assert seen[f"{name}[{label}]"].value == pytest.approx(kappa)
+    with pytest.raises(OptionError, match="not a measure of one class"):
+        seen["no_information_rate[1]"]
 
 
 @every_measure

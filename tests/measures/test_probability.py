@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
+from heldout.evidence.probabilities import Reliability
+from heldout.evidence.probability_bins import BinChoice, with_bins
 from heldout.evidence.ranking import Ranking
 from heldout.measures import probability as measures
 from heldout.measures import recalibration
@@ -50,7 +53,9 @@ def test_the_parts_add_up_whatever_the_bins(seed, n, bins, weighted):
     rng = np.random.default_rng(seed)
     p, truth = rng.random(n), rng.random(n) < 0.5
     weight = rng.random(n) + 0.1 if weighted else np.ones(n)
-    seen = tally(p, truth, weight if weighted else None, bins)
+    given_weight = weight if weighted else None
+    binned = rank(p, truth, weight=given_weight)
+    seen = with_bins(tally(p, truth, given_weight), binned, BinChoice(bins, "uniform"))
     rel, ref, res, unc = (
         value(getattr(measures, f"brier_{part}"), seen)
         for part in ("calibration", "refinement", "resolution", "uncertainty")
@@ -156,7 +161,7 @@ def test_directions():
 
 
 def test_without_bins_there_is_no_calibration():
-    seen = tally(P, TRUTH, bins=0)
+    seen = replace(tally(P, TRUTH), reliability=Reliability(np.zeros(0, dtype=np.int64), *[np.zeros(0)] * 7))
     for name in ("expected_calibration_error", "maximum_calibration_error", "brier_calibration", "brier_resolution"):
         assert math.isnan(value(getattr(measures, name), seen)), name
     assert value(measures.brier_uncertainty, seen) == pytest.approx(0.25)

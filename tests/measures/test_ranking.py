@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from heldout.engines.score_sort import rank
 from heldout.evidence import Ranking
+from heldout.evidence.ranking import BLOCK
 from heldout.measures.quantity import Bound
 from heldout.measures.ranking import MEASURES, value_range
-from heldout.measures.ranking_batch import BLOCK, RankingBatch, sweep
+from heldout.measures.ranking_batch import RankingBatch, sweep
 
 BY_NAME = {m.name: m for m in MEASURES}
 NEEDS_BOTH = {m.name for m in MEASURES} - {

@@ -16,6 +16,7 @@ from tests.intervals.averaged_areas import multiclass_auc, ovr_auc
 
 from heldout.engines.probability_sums import tally, tally_classes
 from heldout.engines.score_sort import rank
+from heldout.evidence.probability_bins import BinChoice, with_bins
 from heldout.intervals.multiclass_areas import AREA_AVERAGES
 from heldout.measures import probability
 from heldout.measures.quantity import Bound
@@ -70,7 +71,7 @@ def test_two_classes(cases):
 def test_calibration_bins(cases, bins):
     p, truth, _ = cases
     observed, predicted = calibration_curve(truth, p, n_bins=bins)
-    seen = tally(p, truth, bins=bins).reliability
+    seen = with_bins(tally(p, truth), rank(p, truth), BinChoice(bins, "uniform")).reliability
     met = seen.cases > 0
     assert seen.observed[met] / seen.weight[met] == close(observed)
     assert seen.predicted[met] / seen.weight[met] == close(predicted)

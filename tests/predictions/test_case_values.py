@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -302,3 +303,68 @@ def test_parts_with_probabilities_and_parts_with_logits_are_not_merged():
     evidence.update([0, 1], score=[[3.0, 1.0], [-2.0, 4.0]])
     with pytest.raises(HeldoutError, match="some parts hold probabilities and others do not"):
         heldout.evaluate(evidence)
+
+
+def test_the_one_text_that_files_do_not_mean_as_a_number_is_named(tmp_path):
+    for text in ("1_000", "\u0661"):
+        (tmp_path / "rows.csv").write_text(f"truth,score\n0,0.1\n1,0.9\n0,{text}\n", encoding="utf-8")
+        with pytest.raises(HeldoutError, match=r"1 of 3 values is not: '.*; it is in row 3\."):
+            heldout.evaluate(tmp_path / "rows.csv")
+
+
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"score": [HUGE, 1]}, "not finite"),
+        ({"score": [-HUGE, 1]}, "not finite"),
+        ({"predicted": [0, 1], "weight": [HUGE, 1]}, "Row 1 has inf"),
+        ({"predicted": [0, 1], "weight": [Fraction(HUGE), 1]}, "Row 1 has inf"),
+        ({"score": [0.1, 0.2], "threshold": HUGE}, "Got inf"),
+        ({"score": [0.1, 0.2], "level": HUGE}, "Got inf"),
+        ({"score": [0.1, 0.2], "prevalence": -HUGE}, "Got -inf"),
+        ({"predicted": [0, 1], "costs": {(0, 1): HUGE, (1, 0): 1}}, "is inf, expected a finite number"),
+    ],
+)
+def test_whole_numbers_beyond_all_floats_are_infinite(options, said):
+    with pytest.raises(HeldoutError, match=said):
+        heldout.evaluate([0, 1], **options)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: heldout.assert_at_least(heldout.evaluate([0, 1], [0, 1])["accuracy"], HUGE),
+        lambda: heldout.compare([0, 1, 0], [1, 1, 0], truth=[0, 1, 1], margin=HUGE),
+        lambda: heldout.evaluate([0, 1], score=[0.1, 0.2], tolerance=HUGE),
+        lambda: heldout.evaluate([0, 1], [0, 1], limits={"H006": {"cases": HUGE}}),
+        lambda: heldout.evaluate([0, 1], [0, 1], measures=f"f_score(beta={'9' * 400})"),
+        lambda: heldout.compare({"A": [1, 2, 3], "B": [1, 2, 3], "delta": [HUGE, 1, 2]}, splits=False),
+        lambda: heldout.compare({"A": [1, 2, 3], "B": [1, 2, 3], "mean": [HUGE, 1, 2]}, splits=False),
+    ],
+)
+def test_no_number_beyond_all_floats_ends_in_an_overflow(ask):
+    with pytest.raises(HeldoutError):
+        ask()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        heldout.evaluate,
+        lambda value: heldout.evaluate([0, 1], score=value),
+        lambda value: heldout.Evidence().update([0, 1], score=value),
+    ],
+)
+def test_arrays_of_no_dimension_are_no_columns(ask):
+    with pytest.raises(HeldoutError):
+        ask(np.array(0.5))
+
+
+def test_results_and_features_beyond_all_floats_are_refused():
+    with pytest.raises(HeldoutError, match="finite"):
+        heldout.compare({"A": [HUGE, 1, 2], "B": [1, 2, 3]}, splits=False)
+    with pytest.raises(HeldoutError, match="infinite"):
+        heldout.validate("tree", [[HUGE], [1], [2], [3]], [0, 1, 0, 1], plan="2-fold")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import heldout
 from heldout.errors import ColumnError, LabelError, OptionError, ValuesError
@@ -41,6 +42,24 @@ def test_models_in_one_file_leave_the_truth_to_be_guessed(write):
     path = write("two.csv", label=TRUTH, target=TRUTH[::-1], truth=TRUTH)
     row = heldout.compare(path, predicted=["label", "target"]).rows()[0]
     assert (row["a"], row["b"], row["difference"]) == ("label", "target", pytest.approx(1 / 3))
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "polars"])
+@pytest.mark.parametrize("labels", [(-1, 1), ("A", "a"), ("a b", "a_b"), ("-", "+"), (-1, 0, 1), (0.0, 1.0)], ids=str)
+def test_a_score_is_of_the_class_that_its_name_has_to_the_letter(write, labels, engine):
+    truth = [0, 1, 1, 0, 1, 0, 0, 1] * 2
+    shares = np.random.default_rng(3).dirichlet(np.ones(len(labels)), len(truth))
+    given = {f"p_{label}": column for label, column in zip(labels, shares.T, strict=True)}
+    path = write("named.csv", truth=[labels[place] for place in truth], **given)
+    classes = labels[:2]
+    for at, label in enumerate(classes):
+        area = roc_auc_score(np.array(truth) == at, shares[:, at])
+        for scores in (None, list(given)):
+            every = heldout.evaluate(path, score=scores, labels=labels, positive=label, engine=engine)
+            assert every.get("roc_auc", class_=label).value == pytest.approx(area)
+        if len(labels) == 2:
+            with pytest.raises(ColumnError):
+                heldout.evaluate(path, score=f"p_{label}", positive=classes[1 - at], engine=engine)
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream", "polars", "duckdb"])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import heldout
 from heldout.engines.memory import STRETCH
@@ -224,6 +225,20 @@ def test_few_cases_are_cases(n):
     assert seen["accuracy"].value == [1, 0.5, 2 / 3][n - 1]
     assert str(seen)
     assert evaluate(["a"] * n, ["a"] * n)["accuracy"].value == 1
+
+
+@pytest.mark.parametrize("classes", [(-1, 1), (0, 2), (7, 300), (-5, 0, 5)], ids=str)
+def test_numbers_between_the_labels_are_no_classes_beside_scores(classes):
+    truth = np.array(classes * 3)
+    predicted = np.roll(truth, -1)
+    predicted[:4] = truth[:4]
+    shares = np.random.default_rng(5).dirichlet(np.ones(len(classes)), len(truth))
+    for score in (shares, shares[:, 1])[: 4 - len(classes)]:
+        seen = heldout.evaluate(truth, predicted, score=score, positive=classes[1] if len(classes) == 2 else None)
+        assert seen.labels == classes
+        assert seen["accuracy"].value == np.mean(truth == predicted)
+        area = seen.get("roc_auc", class_=classes[1]).value
+        assert area == pytest.approx(roc_auc_score(truth == classes[1], shares[:, 1]))
 
 
 def test_no_case_is_refused():

@@ -337,3 +337,10 @@ def test_all_names_every_column_that_it_leaves_out_and_does_not_deny_what_it_use
     assert "was not used as fold; fold='fold' would use it so" in said
     unsliced, _ = gather(table(fold=[0, 1, 0, 1]), ROLES)
     assert any("was not used; fold='fold' would use it" in note for note in unsliced.notes)
+
+
+def test_an_index_that_was_written_without_a_name_divides_nothing(tmp_path):
+    frame = pd.DataFrame({"truth": [0, 1] * 100, "predicted": [0, 1, 1, 1] * 50, "sex": ["f", "m", "m", "f"] * 50})
+    frame.to_csv(tmp_path / "rows.csv")
+    seen = evaluate(tmp_path / "rows.csv", slices="all")
+    assert [column.name for column in seen.slice_columns] == ["sex"]

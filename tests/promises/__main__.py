@@ -1,6 +1,7 @@
 """Measures whether heldout keeps its promises: `python -m tests.promises`, or `make promises`.
 
 A run can be stopped at any time and goes on where it was; results are kept under build/promises until the code changes.
+What is not measured, as with `--family` everything of other families, stays on the page as it was published.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 from tests.promises.cell import LEVELS
+from tests.promises.judged_rows import keep_published, list_results, read_document
 from tests.promises.measurement import Progress, Task, confirm_results, measure_all, run_tasks
 from tests.promises.register import FAMILIES
 from tests.promises.report import make_document, write_report
@@ -72,14 +74,21 @@ def main() -> None:
             print(f"Some outcomes are others than before, and are to be measured again: {family}: {cell}")
     if not asked.report:
         measure_all(store, families, scale=asked.draws_scale, jobs=asked.jobs, minutes=asked.minutes)
-    measured = store.read(families)
-    asked.page.write_text(write_report(measured, families), encoding="utf-8")
-    document = make_document(measured, families, find_commit())
+    write_page(store, families, asked.page)
+
+
+def write_page(store: Store, families: tuple[str, ...], page: Path) -> None:
+    """Write the page and the document beside it: what was measured of some families, and what was published before."""
+    path, commit = page.with_suffix(".json"), find_commit()
+    published = read_document(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
+    results = keep_published(list_results(store.read(families), commit), published)
+    page.write_text(write_report(results), encoding="utf-8")
+    document = make_document(results, commit)
     # A row of the table is a line of the file: what changes between two runs can be read.
     table = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in document.pop("rows"))
     head = json.dumps(document, ensure_ascii=False, indent=1).removesuffix("\n}")
-    asked.page.with_suffix(".json").write_text(f'{head},\n "rows": [\n{table}\n]}}\n', encoding="utf-8")
-    print(f"Written: {asked.page} and {asked.page.with_suffix('.json').name}")
+    path.write_text(f'{head},\n "rows": [\n{table}\n]}}\n', encoding="utf-8")
+    print(f"Written: {page} and {path.name}")
 
 
 def find_commit() -> str:

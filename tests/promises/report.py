@@ -1,4 +1,7 @@
-"""What was measured, how much of it is kept, and every cell that leaves its band: docs/promises.md, and .json."""
+"""What was measured, how much of it is kept, and every cell that leaves its band: docs/promises.md, and .json.
+
+What is not measured again stays as it was published, with its own date and commit; all rows are judged alike.
+"""
 
 from __future__ import annotations
 
@@ -6,181 +9,57 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from statistics import NormalDist, median
+from statistics import median
 from typing import Any
 
-from tests.promises.cell import LEVELS, Kind, Outcome, Tally
-from tests.promises.register import list_cells, load_family
-from tests.promises.store import Measured
-
-from heldout.findings.review import RULE_CATALOGUE
-
-# What a 95 % interval promises; at other levels, what a standard error that is wrong by the same factor would cover.
-BAND, FLOOR = (0.93, 0.985), 0.90
-# So many of ten intervals are to be in their band for a family to keep its promise.
-NEARLY_ALL = 0.9
-# With fewer draws than these nothing can be said: the Monte Carlo error of a coverage of .95 is .011.
-ENOUGH = 400
-# How much more often than its level says a test may reject a true null, a gate pass falsely, a rule raise an alarm.
-SLACK: dict[Kind, float] = {"test": 0.015, "gate": 0.01, "finding": 0.01}
-# What the decision for a threshold warns of has no code.
-WARNING = "warning"
-# Rules that say how far intervals and tests can be trusted; those on costs or thresholds speak of other things.
-TRUST_RULES = ("rules_certainty", "rules_classes", "rules_folds", "rules_comparison")
-# Rules beside these that say how large something is, or what follows from it: H014 and H054 say that an interval is
-# wide, not that it may miss.
-OTHER_RULES = {"H013", "H014", "H021", "H035", "H051", "H053", "H054", "H056", "H057", "H058", "H061"}
-# Rules whose sentence is a count, so that it is true wherever they fire: all cases are of one class, and a class has
-# fewer cases than there are folds.
-COUNTING_RULES = {"H019", "H037"}
-Measurements = dict[tuple[str, str], Measured]
+from tests.promises.cell import LEVELS, Kind
+from tests.promises.judged_rows import BAND, ENOUGH, FLOOR, NEARLY_ALL, SLACK, Results, Row, list_rows, scale_coverage
+from tests.promises.register import FAMILIES, list_cells, load_family
 
 
-@cache
-def scale_coverage(covered: float, level: float) -> float:
-    """The coverage at a level that goes with a coverage at .95.
-
-    >>> scale_coverage(0.93, 0.95), round(scale_coverage(0.93, 0.8), 3), round(scale_coverage(0.93, 0.99), 3)
-    (0.93, 0.764, 0.983)
-    """
-    if level == 0.95:
-        return covered
-    normal = NormalDist()
-    factor = normal.inv_cdf((1 + covered) / 2) / normal.inv_cdf(0.975)
-    return 2 * normal.cdf(factor * normal.inv_cdf((1 + level) / 2)) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One thing that was asked in one cell, with what came of it and the findings that fired there."""
-
-    family: str
-    cell: str
-    kind: Kind
-    what: str
-    level: float
-    outcome: Outcome
-    findings: tuple[str, ...]
-
-    @property
-    def value(self) -> float:
-        """The coverage of an interval, or how often a test or a gate was wrong."""
-        return self.outcome.rate if self.kind in SLACK else self.outcome.covered
-
-    @property
-    def promised(self) -> bool:
-        """Whether anything is promised of it."""
-        return self.kind != "beside" and not (self.kind == "finding" and self.what in COUNTING_RULES)
-
-    @property
-    def short(self) -> bool:
-        """Whether it is below what was promised."""
-        if not self.promised:
-            return False
-        if self.kind not in SLACK:
-            return self.value < scale_coverage(BAND[0], self.level)
-        return self.value > 1 - self.level + SLACK[self.kind] + 1e-12
-
-    @property
-    def wide(self) -> bool:
-        """Whether an interval is wider than it need be; at .99 there are too few misses to tell."""
-        if self.outcome.at_end or self.level >= 0.99:
-            return False
-        return self.kind == "interval" and self.value > scale_coverage(BAND[1], self.level)
-
-    @property
-    def failing(self) -> bool:
-        """Whether an interval is far below."""
-        return self.kind == "interval" and self.value < scale_coverage(FLOOR, self.level)
-
-    @property
-    def clearly(self) -> bool:
-        """Whether it leaves the band by more than two Monte Carlo standard errors."""
-        if self.kind in SLACK:
-            return self.promised and self.value - 2 * self.outcome.error > 1 - self.level + SLACK[self.kind]
-        low, high = (scale_coverage(end, self.level) for end in BAND)
-        return self.value + 2 * self.outcome.error < low or self.value - 2 * self.outcome.error > high
-
-    @property
-    def silent(self) -> bool:
-        """Whether no finding there says how far the interval can be trusted."""
-        return not self.findings
-
-    @property
-    def place(self) -> str:
-        """Where it lies: in its band, below or above it, or over its level; of what is not promised nothing."""
-        if not self.promised:
-            return ""
-        if self.kind in SLACK:
-            return "over" if self.short else "in band"
-        return "far below" if self.failing else "below" if self.short else "above" if self.wide else "in band"
-
-
-def list_rows(measured: Measurements, family: str) -> list[Row]:
-    """Everything that was asked and has an answer, cell by cell."""
-    rows = []
-    for (name, cell), known in measured.items():
-        if name != family:
-            continue
-        findings = list_findings(known.tally)
-        for (kind, what, level), outcome in known.tally.outcomes.items():
-            if outcome.defined >= max(10, 0.02 * outcome.n):
-                rows.append(Row(family, cell, kind, what, level, outcome, findings))
-    return rows
-
-
-def list_findings(tally: Tally) -> tuple[str, ...]:
-    """The findings on how far to trust the result that fired in at least half of the draws that were reviewed."""
-    often = [
-        code for code, number in tally.findings.items() if 2 * number >= tally.reviewed and code not in OTHER_RULES
-    ]
-    modules = {code: RULE_CATALOGUE[code].function.__module__ for code in often if code in RULE_CATALOGUE}
-    trusted = [code for code, module in modules.items() if module.rpartition(".")[2] in TRUST_RULES]
-    return tuple(sorted([*trusted, *({WARNING} & set(often))]))
-
-
-def write_report(measured: Measurements, families: tuple[str, ...]) -> str:
+def write_report(results: Results) -> str:
     """The whole page."""
-    shown = [
-        family for family in families if any(known.tally.draws for (f, _), known in measured.items() if f == family)
-    ]
-    parts = [_opening(measured), "## Which promises are kept", _verdicts(measured, shown)]
-    parts += ["## Summary", *_summary(measured, shown)]
+    shown = [family for family in FAMILIES if any(result.family == family for result in results)]
+    parts = [_opening(results), "## Which promises are kept", _verdicts(results, shown)]
+    parts += ["## Which code was measured", _origins(results, shown)]
+    parts += ["## Summary", *_summary(results, shown)]
     for family in shown:
-        parts += [f"## {title(family)}", *_family_section(measured, family)]
+        parts += [f"## {title(family)}", *_family_section(results, family)]
     return "\n\n".join(parts) + "\n"
 
 
 # What stands in a row of the JSON document; `cell` and `asked` are places in the lists of these names.
-COLUMNS = ("cell", "asked", "draws", "undefined", "value", "error", "too_low", "too_high", "width", "place", "clearly")
+COLUMNS = (
+    "cell", "asked", "draws", "undefined", "value", "error", "too_low", "too_high", "width", "place", "clearly",
+    "at_end",
+)  # fmt: skip
 
 
-def make_document(measured: Measurements, families: tuple[str, ...], commit: str) -> dict[str, Any]:
-    """The same as one JSON document: the cells, and a row for everything that was asked in one at a level."""
+def make_document(results: Results, commit: str) -> dict[str, Any]:
+    """The same as one JSON document: the cells, and a row for everything that was asked in one at a level.
+
+    A cell of which some rows were kept from an earlier commit is there once for each commit.
+    """
+    families = [family for family in FAMILIES if any(result.family == family for result in results)]
     cells: list[dict[str, Any]] = []
     rows: list[list[Any]] = []
     asked: dict[tuple[Kind, str, float], int] = {}
-    for family in families:
-        by_cell: dict[str, list[Row]] = defaultdict(list)
-        for row in list_rows(measured, family):
-            by_cell[row.cell].append(row)
-        for cell, some in by_cell.items():
-            known = measured[family, cell]
-            for row in some:
-                number = asked.setdefault((row.kind, row.what, row.level), len(asked))
-                rows.append([len(cells), number, *_write_figures(row)])
-            cells.append({
-                "family": family, "cell": cell, "n": find_size(cell), "draws": known.tally.draws,
-                "date": known.last[:10], "findings": list(some[0].findings),
-            })  # fmt: skip
+    for result in results:
+        for row in result.rows:
+            number = asked.setdefault((row.kind, row.what, row.level), len(asked))
+            rows.append([len(cells), number, *_write_figures(row)])
+        cells.append({
+            "family": result.family, "cell": result.cell, "n": find_size(result.cell), "draws": result.draws,
+            "date": result.date, "commit": result.commit, "findings": list(result.findings),
+            "seconds": None if math.isnan(result.seconds) else round(result.seconds, 1),
+            "refused": dict(result.refused),
+        })  # fmt: skip
     about = {family: " ".join((load_family(family).__doc__ or "").split()) for family in families}
     return {
         "schema": "heldout/promises@1",
         "commit": commit,
         "date": max((cell["date"] for cell in cells), default=""),
-        "planned": len(measured),
+        "planned": sum(len(list_cells(family)) for family in FAMILIES),
         "band": list(BAND),
         "floor": FLOOR,
         "bands": {f"{level:g}": [round(scale_coverage(end, level), 4) for end in (FLOOR, *BAND)] for level in LEVELS},
@@ -188,7 +67,7 @@ def make_document(measured: Measurements, families: tuple[str, ...], commit: str
         "enough": ENOUGH,
         "families": {
             family: {"title": title(family), "about": about[family],
-                     "verdict": judge_family(list_rows(measured, family), family)}
+                     "verdict": judge_family(list_rows(results, family), family)}
             for family in families
         },
         "cells": cells,
@@ -204,6 +83,7 @@ def _write_figures(row: Row) -> list[Any]:
         outcome.n, outcome.undefined, round(row.value, 4),
         round(outcome.error, 4), outcome.too_low, outcome.too_high,
         None if math.isnan(width) else float(f"{width:.3g}"), row.place, int(row.clearly and row.place != "in band"),
+        outcome.at_end,
     ]  # fmt: skip
 
 
@@ -224,20 +104,20 @@ def title(family: str) -> str:
     return family.replace("_", " ").capitalize()
 
 
-def _opening(measured: Measurements) -> str:
-    done = [known for known in measured.values() if known.tally.draws]
-    draws = sum(known.tally.draws for known in done)
-    planned = sum(cell.draws for family, name in measured for cell in [list_cells(family)[name]])
-    last = max((known.last for known in done), default="")[:10]
-    hours = sum(known.seconds for known in done) / 3600
+def _opening(results: Results) -> str:
+    draws = sum(result.draws for result in results)
+    places = {(result.family, result.cell) for result in results}
+    every = [cell for family in FAMILIES for cell in list_cells(family).values()]
+    planned = sum(cell.draws for cell in every)
+    last = max((result.date for result in results), default="")
     part = "all" if draws >= planned else f"{draws / planned:.0%} of all"
     return (
         "# Are the promises kept?\n\n"
         "This page is written by `make promises`, which measures every default through the public functions on cases "
         "whose truth is known. A cell is a world (how cases are drawn), a number of cases, and what is asked. Each "
         "draw of a cell is one new test set.\n\n"
-        f"Measured until {last}: {len(done):,} of {len(measured):,} cells, "
-        f"{draws:,} draws ({part} that are planned), {hours:.1f} hours of processor time.\n\n"
+        f"Measured until {last}: {len(places):,} of {len(every):,} cells, "
+        f"{draws:,} draws ({part} that are planned).\n\n"
         f"A 95 % interval is in its band where it held the truth in {BAND[0]:.0%} to {BAND[1]:.1%} of the draws, and "
         f"far below where it held it in less than {FLOOR:.0%}. At the other levels the bands are what a standard error "
         "wrong by the same factor would give: "
@@ -259,14 +139,38 @@ def _opening(measured: Measurements) -> str:
     )
 
 
-def _verdicts(measured: Measurements, families: list[str]) -> str:
+def _origins(results: Results, families: list[str]) -> str:
+    """One line for each family and commit: what of it was measured there."""
+    opening = (
+        "What is not measured again stays as it was published. The verdicts above are made from all rows alike; a row "
+        "is a quantity in a cell at a level. Where the processor time was not kept there is a dash."
+    )
+    lines = []
+    for family in families:
+        of_family = [result for result in results if result.family == family]
+        for commit in sorted({one.commit for one in of_family}, key=lambda text: (_last_date(of_family, text), text)):
+            some = [result for result in of_family if result.commit == commit]
+            minutes = sum(result.seconds for result in some) / 60
+            lines.append([
+                title(family), commit or "–", _last_date(some, commit), len(some), sum(len(one.rows) for one in some),
+                f"{sum(one.draws for one in some):,}", "–" if math.isnan(minutes) else f"{minutes:,.0f} min",
+            ])  # fmt: skip
+    head = ["family", "commit", "until", "cells", "rows", "draws", "processor time"]
+    return f"{opening}\n\n{_table(head, lines)}"
+
+
+def _last_date(results: Results, commit: str) -> str:
+    return max(result.date for result in results if result.commit == commit)
+
+
+def _verdicts(results: Results, families: list[str]) -> str:
     """One line for each family: whether it keeps its promise, and what it is that it does not."""
     opening = (
         "A family keeps its promise where nine of ten of its 95 % intervals (a quantity in a cell) are in their band, "
         "none that is far below goes without a finding there, and no test, gate or rule is over its level by more than "
         "two standard errors."
     )
-    return "\n".join([opening, "", *(f"- {judge_family(list_rows(measured, name), name)}" for name in families)])
+    return "\n".join([opening, "", *(f"- {judge_family(list_rows(results, name), name)}" for name in families)])
 
 
 def judge_family(rows: list[Row], family: str) -> str:
@@ -296,21 +200,22 @@ def judge_family(rows: list[Row], family: str) -> str:
     return f"{name}: kept; {', '.join(figures)}.{few}"
 
 
-def _summary(measured: Measurements, families: list[str]) -> list[str]:
+def _summary(results: Results, families: list[str]) -> list[str]:
     head = [
         "family", "cells", "draws a cell", "intervals", "at an end", "in band", "below", "above", "far below",
         "of these silent", "lowest", "highest", "in band at .8", "at .99", "tests over", "gates over", "rules over",
     ]  # fmt: skip
     lines = []
     for family in families:
-        rows = list_rows(measured, family)
+        rows = list_rows(results, family)
         at = {level: [r for r in rows if r.kind == "interval" and r.level == level] for level in LEVELS}
         main = at[0.95]
-        draws = [known.tally.draws for (f, _), known in measured.items() if f == family and known.tally.draws]
+        draws = [result.draws for result in results if result.family == family]
+        places = {result.cell for result in results if result.family == family}
         failing = [r for r in main if r.failing]
         ends = [_share(end((r.value for r in main), default=math.nan)) for end in (min, max)]
         lines.append([
-            f"[{title(family)}](#{family.replace('_', '-')})", len(draws), _span(draws), len(main),
+            f"[{title(family)}](#{family.replace('_', '-')})", len(places), _span(draws), len(main),
             sum(r.outcome.at_end > 0 for r in main), _within(main), _part(main, [r for r in main if r.short]),
             _part(main, [r for r in main if r.wide]), len(failing),
             sum(r.silent for r in failing), *ends,
@@ -337,8 +242,8 @@ def _span(numbers: Iterable[int]) -> str:
     return "–" if not known else f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
 
 
-def _family_section(measured: Measurements, family: str) -> list[str]:
-    rows = list_rows(measured, family)
+def _family_section(results: Results, family: str) -> list[str]:
+    rows = list_rows(results, family)
     text = " ".join((load_family(family).__doc__ or "").split())
     parts = [text]
     spaced = family.replace("_", " ")
@@ -351,7 +256,7 @@ def _family_section(measured: Measurements, family: str) -> list[str]:
             parts += [f"### {name}: {spaced}", _rates(some)]
     if outside := _outside(rows):
         parts += [f"### Outside the band: {family.replace('_', ' ')}", outside]
-    if refused := _refused(measured, family):
+    if refused := _refused(results, family):
         parts.append(refused)
     return parts
 
@@ -441,12 +346,13 @@ def _describe(row: Row) -> str:
     return f"**{text}**" if row.clearly else text
 
 
-def _refused(measured: Measurements, family: str) -> str:
+def _refused(results: Results, family: str) -> str:
     lines = []
-    for (name, cell), known in measured.items():
-        if name == family and known.tally.refused:
-            why = "; ".join(f"{text} ({number:,})" for text, number in known.tally.refused.most_common(2))
-            lines.append(f"- {cell}: {sum(known.tally.refused.values()):,} of {known.tally.draws:,}: {why}")
+    for result in results:
+        if result.family == family and result.refused:
+            most = sorted(result.refused.items(), key=lambda item: -item[1])[:2]
+            why = "; ".join(f"{text} ({number:,})" for text, number in most)
+            lines.append(f"- {result.cell}: {sum(result.refused.values()):,} of {result.draws:,}: {why}")
     return "Draws that were refused:\n\n" + "\n".join(lines) if lines else ""
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, norm
 from tests.promises.cell import Cell
-from tests.promises.families.gates import CELLS, BaselineGate, CountGate, ScoreGate, SeveralGate
+from tests.promises.families.gates import CELLS, BaselineGate, CountGate, ErringGroupGate, ScoreGate, SeveralGate
 
 import heldout
+from heldout.intervals.draws import Draws
+from heldout.intervals.one_sided import guarded_group_limits
+from heldout.measures.catalogue import read_quantity
 
 BOUNDS = (0.01, 0.1, 0.5, 0.9, 0.99)
 SIZES = (20, 100, 500, 2000)
@@ -114,6 +118,83 @@ def test_other_measures_keep_the_level(cell):
     check_rates(cell, 100)
 
 
-@pytest.mark.parametrize("cell", [cell for cell in CELLS if isinstance(cell, SeveralGate | BaselineGate)], ids=str)
-def test_several_requirements_and_baselines_keep_the_level(cell):
+@pytest.mark.parametrize(
+    "cell", [cell for cell in CELLS if isinstance(cell, SeveralGate | BaselineGate | ErringGroupGate)], ids=str
+)
+def test_several_requirements_baselines_and_groups_keep_the_level(cell):
     check_rates(cell, 150)
+
+
+def judge_groups(wrong: list[int], size: int = 10) -> heldout.Evaluation:
+    """Groups of ten cases of which so many are wrong."""
+    truth = np.tile([0, 1], len(wrong) * size // 2)
+    within = np.tile(np.arange(size), len(wrong))
+    predicted = np.where(within < np.repeat(wrong, size), 1 - truth, truth)
+    return heldout.evaluate(truth, predicted, group=np.repeat(np.arange(len(wrong)), size), positive=1, measures=[])
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 4])
+def test_groups_that_are_right_or_wrong_throughout_have_clopper_and_pearsons_limits(wrong):
+    estimator = judge_groups([10] * wrong + [0] * (60 - wrong)).estimator
+    subject = estimator.subject(read_quantity("accuracy", (0, 1)))
+    limits = guarded_group_limits(subject, 0.9, Draws(estimator.confusion, 0))
+    right = 60 - wrong
+    wanted = beta.ppf(0.05, right, wrong + 1), beta.ppf(0.95, right + 1, wrong) if wrong else 1.0
+    assert limits == pytest.approx(wanted, abs=0.006)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "f1", "matthews", "balanced_accuracy", "macro f1", "recall"])
+def test_an_error_more_in_a_group_does_not_raise_the_limit(name):
+    """With none the groups show no spread, and with one hardly any: that is no reason to be surer."""
+    limits = [
+        float(heldout.check(judge_groups([errors] + [0] * 39), require=f"{name} >= 0.01").rows()[0]["pass_limit"])  # type: ignore[arg-type]
+        for errors in (0, 1, 2, 5)
+    ]
+    assert all(after <= before + 0.004 for before, after in pairwise(limits))
+
+
+def grouped_scores(rng: np.random.Generator, groups: int = 20, rows: int = 10) -> dict[str, Any]:
+    """Groups that move their scores by one standard deviation; 15 % are positive, and three deviations higher."""
+    group = np.repeat(np.arange(groups), rows)
+    truth = (rng.random(len(group)) < 0.15).astype(int)
+    score = 3 * truth + rng.normal(size=len(group)) + rng.normal(size=groups)[group]
+    return {"truth": truth, "score": score, "group": group}
+
+
+def test_the_area_of_few_groups_passes_falsely_no_more_often_than_the_level_says():
+    # Pairs of other groups differ by 3 in the mean and by 4 in the variance; DeLong's logit limits passed .10 of these.
+    area = float(norm.cdf(3 / 2))
+    passed = 0
+    for seed in range(250):
+        rows = grouped_scores(np.random.default_rng([51, seed]))
+        seen = heldout.evaluate(**rows, positive=1, threshold=2, measures="roc_auc")
+        passed += heldout.check(seen, require=f"roc_auc >= {area:.9f}").requirements[0].outcome == "passed"
+    assert passed / 250 <= 0.06
+
+
+def test_a_gate_on_average_precision_allows_for_groups_that_differ_in_their_share_of_positives():
+    rng = np.random.default_rng(52)
+    truth = (rng.random(400) < np.repeat([0.05, 0.1, 0.4, 0.6], 100)).astype(int)
+    score = truth + 0.8 * rng.normal(size=400)
+    # Twenty rows to a group: in the first order its share is that of its quarter, in the other that of all.
+    in_order, dealt = np.arange(400) // 20, np.arange(400) % 20
+
+    def room(group: np.ndarray) -> float:
+        rows: dict[str, Any] = {
+            "score": score,
+            "group": group,
+            "positive": 1,
+            "threshold": 0.5,
+            "measures": "average_precision",
+        }
+        plain = heldout.evaluate(truth, **rows, level=0.9)["average_precision"]
+        limit = (
+            heldout.check(heldout.evaluate(truth, **rows), require="average_precision >= 0.5")
+            .requirements[0]
+            .pass_limit
+        )
+        assert limit is not None
+        return float((plain.value - limit.value) / (plain.value - plain.low))
+
+    assert room(in_order) > 1.2
+    assert room(in_order) > room(dealt) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
@@ -11,11 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from tests.promises import __main__ as program
 from tests.promises import store as store_module
+from tests.promises.__main__ import write_page
 from tests.promises.cell import Cell, Key, Kind, Outcome, Tally, Truth, list_estimates_at
+from tests.promises.judged_rows import Row, list_findings, list_results, list_rows, read_document, scale_coverage
 from tests.promises.measurement import Progress, Task, list_tasks, run_task, run_tasks
 from tests.promises.register import FAMILIES, list_cells, load_family
-from tests.promises.report import Row, judge_family, list_findings, scale_coverage, write_report
+from tests.promises.report import judge_family, write_report
 from tests.promises.store import Store, hash_file, list_packages
 
 import heldout
@@ -230,9 +234,54 @@ def test_the_page_names_what_is_outside(tmp_path):
     tally.draws = 1000
     tally.outcomes["interval", "roc_auc[positive]", 0.95] = Outcome(1000, 0, 120, 0, 1000, 500.0)
     store.append(CHEAP.family, CHEAP.cell, 0, tally, 1.0)
-    page = write_report(store.read(("rankings",)), ("rankings",))
+    page = write_report(list_results(store.read(("rankings",))))
     assert "**roc_auc[positive] .880 ± .010 (too low .120, too high .000, width 0.5)**" in page
-    assert f"1 of {len(list_cells('rankings'))} cells" in page
+    assert f"1 of {sum(len(list_cells(family)) for family in FAMILIES)} cells" in page
+
+
+def test_what_is_not_measured_again_stays_on_the_page_and_is_judged_alike(tmp_path, monkeypatch):
+    page, names = tmp_path / "page.md", [list(list_cells(family))[:2] for family in ("rankings", "slices")]
+
+    def measure(folder, family, cell, outcomes):
+        tally = Tally()
+        tally.draws = 1000
+        tally.refused["one class was not drawn"] = 3
+        tally.outcomes.update({("interval", what, 0.95): outcome for what, outcome in outcomes.items()})
+        store = Store(tmp_path / folder, (0.95,))
+        store.append(family, list_cells(family, (0.95,))[cell], 0, tally, 90.0)
+        return store
+
+    short, sound, wide = (Outcome(1000, 0, misses, 0, 1000, 300.0) for misses in (120, 50, 5))
+    end = Outcome(1000, 0, 0, 0, 1000, 300.0, 1000)
+    for cell in names[0]:
+        first = measure("first", "rankings", cell, {"gini[positive]": short, "roc_auc[positive]": end})
+    first = measure("first", "slices", names[1][0], {"brier": sound, "recall[1]": wide})
+    monkeypatch.setattr(program, "find_commit", lambda: "old1")
+    write_page(first, FAMILIES, page)
+    before = read_document(json.loads(page.with_suffix(".json").read_text()))
+    # Measured again: one quantity of one of the two cells, by code that mends it.
+    second = measure("second", "rankings", names[0][0], {"gini[positive]": sound})
+    monkeypatch.setattr(program, "find_commit", lambda: "new2")
+    write_page(second, ("rankings",), page)
+    after = read_document(json.loads(page.with_suffix(".json").read_text()))
+    assert list_rows(after, "slices") == list_rows(before, "slices")
+    of_cell = {(row.cell, row.what): row.outcome.too_low for row in list_rows(after, "rankings")}
+    assert of_cell == {
+        (names[0][0], "gini[positive]"): 50, (names[0][0], "roc_auc[positive]"): 0,
+        (names[0][1], "gini[positive]"): 120, (names[0][1], "roc_auc[positive]"): 0,
+    }  # fmt: skip
+    text = page.read_text(encoding="utf-8")
+    # Three of four are in their band: where the truth is the end of the range an interval cannot be too wide.
+    assert "**Rankings**: **not kept**; only 75% of 4 intervals" in text
+    assert "**Slices**: **not kept**; only 50% of 2 intervals" in text
+    lines = [line for line in text.splitlines() if line.startswith(("| Rankings | ", "| Slices | "))]
+    today = max(result.date for result in after)
+    assert lines == [
+        f"| Rankings | new2 | {today} | 1 | 1 | 1,000 | 2 min |",
+        f"| Rankings | old1 | {today} | 2 | 3 | 2,000 | 3 min |",
+        f"| Slices | old1 | {today} | 1 | 2 | 1,000 | 2 min |",
+    ]  # fmt: skip
+    assert "one class was not drawn (3)" in text.partition("## Slices")[2]
 
 
 def make_row(kind: Kind, misses: int, *, n: int = 1000, findings: tuple[str, ...] = ()) -> Row:

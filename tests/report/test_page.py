@@ -10,8 +10,11 @@ import pytest
 from tests.report.moved import COSTS, churn
 
 import heldout
-from heldout.intervals.score_methods import score_method_names
-from heldout.report.explanations import method_words
+from heldout.intervals.fold_estimates import FOLD_METHODS
+from heldout.intervals.methods import METHODS
+from heldout.intervals.score_methods import ONE_SIDED_AREAS, ONE_SIDED_COMPONENTS, score_method_names
+from heldout.measures.catalogue import CATALOGUE
+from heldout.report.explanations import QUALIFIERS, explain_qualifier, method_words
 from heldout.show.blocks import Block, Facts, Note, Number, Overview, Prose, Section, Table, Title
 from heldout.show.chart import Chart
 from heldout.show.explorer import Explorer
@@ -209,5 +212,39 @@ def test_hostile_column_names_stay_text_and_short(name, tmp_path):
     assert "x" * 300 not in page
 
 
-def test_every_interval_method_of_scores_is_explained():
-    assert [name for name in score_method_names() if method_words(name) == name] == []
+FOLDS = [0, 1, 2] * 30
+
+
+def printed_methods() -> set[str]:
+    """The methods of real estimates: of files, folds, weights, groups, bins and several classes, and those of gates."""
+    truth, score = churn(90)
+    rng = np.random.default_rng(0)
+    several = rng.dirichlet(np.ones(3), 90)
+    kinds = (several.cumsum(axis=1) < rng.random((90, 1))).sum(axis=1)
+    beside: list[dict[str, Any]] = [{}, {"fold": FOLDS}, {"weight": rng.random(90)}, {"group": np.arange(90) // 3}]
+    beside += [{"weight": rng.random(90), "fold": FOLDS}, {"group": FOLDS, "fold": FOLDS}]
+    seen = [heldout.evaluate(truth, score=score, positive="yes", **more) for more in beside]
+    seen += [heldout.evaluate(kinds, score=several, **more) for more in beside]
+    seen += [heldout.evaluate("examples/diabetes.csv"), heldout.evaluate("examples/diabetes.csv", engine="stream")]
+    estimates = [each for one in seen for each in one.estimates]
+    gates = [
+        seen[0].one_sided(name) for name in ("recall", "roc_auc", "average_precision", "brier", "brier_skill", "ece")
+    ]
+    return {each.method for each in [*estimates, *gates]}
+
+
+def test_every_interval_method_that_is_printed_is_explained():
+    named = {found.name for kind in (ONE_SIDED_AREAS, ONE_SIDED_COMPONENTS) for found in kind.values()}
+    over_folds = {measure.fold_interval for measure in CATALOGUE.values() if measure.fold_interval}
+    named |= {*METHODS, *FOLD_METHODS, *score_method_names()} | {f"{name} over folds" for name in over_folds}
+    printed = printed_methods() - {"none"}
+    assert {"over folds", "n/", "or less", "effective n", "groups"} <= {
+        part for name in printed for part in QUALIFIERS if part in name
+    }
+    for name in named | printed:
+        words = method_words(name)
+        assert words.startswith(f"{name}: "), name
+        assert words.endswith(")"), name
+        for rest in name.split(", ")[1:]:
+            assert explain_qualifier(rest), name
+            assert explain_qualifier(rest) in words, name

@@ -17,7 +17,7 @@ from heldout.comparisons.ranks import ResultTable
 from heldout.errors import OptionError
 from heldout.report.report import Report
 from heldout.result import ROW_KEYS
-from heldout.show.blocks import Note, Section, Table
+from heldout.show.blocks import Note, Section, Table, Title
 from heldout.show.chart import Chart
 
 
@@ -159,3 +159,9 @@ def test_an_evaluation_of_folds_names_what_it_estimates():
         assert line in " ".join(text.split())
     assert line not in " ".join(str(heldout.evaluate(truth, predicted)).split())
     assert not heldout.evaluate(truth, predicted).target
+
+
+def test_one_group_is_not_counted_in_the_plural():
+    grouped = heldout.evaluate([0, 1] * 4, [0, 1, 1, 1] * 2, group=["a"] * 8)
+    title = of(Title, grouped.page_blocks())[0]
+    assert title.detail.startswith("8 cases · 1 group · 2 classes")

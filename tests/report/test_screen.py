@@ -109,7 +109,7 @@ def test_of_many_classes_the_weakest_come_first_and_those_with_few_cases_last():
     listed = [line.split("  ")[0] for line in lines if line.startswith("class ") and line[6].isdigit()]
     assert listed[:2] == ["class 07", "class 04"]
     assert "class 11" not in listed[:15]
-    assert 'Weakest class: "class 07"' in " ".join(str(evaluation).split())
+    assert 'Weakest class of 10 cases or more: "class 07"' in " ".join(str(evaluation).split())
     section = next(s for s in evaluation.page_blocks() if isinstance(s, Section) and s.name == "classes")
     table = section.blocks[0]
     assert isinstance(table, Table)

@@ -22,7 +22,7 @@ from heldout.api.validate import validate
 from heldout.errors import LearnerError, OptionError
 from heldout.learners.problem import Problem
 from heldout.plans import Cases, kfold
-from heldout.resampling.nested_cv import RepetitionErrors, _make_interval, nested_cv, pair_folds
+from heldout.resampling.nested_cv import RepetitionErrors, make_interval, nested_cv, pair_folds
 
 
 def problem_of(n=53, classes=2, apart=1.2, seed=3):
@@ -119,7 +119,7 @@ def test_rounds_are_partitions_with_every_fold_and_every_pair_once(k):
 def test_an_error_that_falls_like_one_over_n_is_corrected_exactly(limit, slope, k, n):
     inner, outer = (limit + slope / (n * (k - left) / k) for left in (2, 1))
     sums = RepetitionErrors([np.zeros(k)], [np.zeros(k)], [inner], [outer])
-    assert _make_interval(sums, n, k, 0.95, complete=True).error == pytest.approx(limit + slope / n, abs=1e-9)
+    assert make_interval(sums, n, k, 0.95, complete=True).error == pytest.approx(limit + slope / n, abs=1e-9)
 
 
 def test_the_mean_squared_error_keeps_between_independent_and_equal_folds():

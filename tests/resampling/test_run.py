@@ -360,7 +360,7 @@ def test_an_error_on_training_rows_counts_too():
 
 
 def test_options_and_sizes_are_checked():
-    with pytest.raises(OptionError, match="on_error is 'ignore'"):
+    with pytest.raises(OptionError, match="on_error must be 'raise' or 'record'\\. Got 'ignore'"):
         run(Stub(), numbered(), folds(12, 3), on_error="ignore")
     with pytest.raises(OptionError, match="jobs is 0"):
         run(Stub(), numbered(), folds(12, 3), jobs=0)

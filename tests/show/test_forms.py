@@ -18,6 +18,7 @@ from heldout.show.blocks import (
     Table,
     Title,
     Verbatim,
+    value_and_interval,
 )
 from heldout.show.chart import Axis, Chart
 from heldout.show.html import render_html, render_page
@@ -177,3 +178,10 @@ def test_a_page_names_its_encoding_and_title() -> None:
     assert "<title>a&lt;b</title>" in page
     assert page.count("<style>") == 1
     assert page.count("<script>") == 1
+
+
+def test_one_header_over_a_value_and_its_interval_in_every_form() -> None:
+    table = Table((Column("class"), *value_and_interval("F1")), (("a", Number(0.5), Range(0.4, 0.6)),))
+    assert '<th scope="colgroup" colspan="2" dir="auto">F1</th>' in render_html([table])
+    assert r"class & \multicolumn{2}{c}{F1} \\" in render_latex([table])
+    assert "| class | F1 |  |" in render_markdown([table])

@@ -124,7 +124,7 @@ def test_the_parts_of_a_long_title_stand_below_the_heading() -> None:
 
 def test_drawn_intervals_stand_under_the_ends_of_their_track() -> None:
     table = Table((Column("a"), Column("")), (("x", Span(0.1, 0.0, 0.2, -0.5, 0.5)), ("y", None)))
-    assert '<span class="heldout-ends"><span>-0.5</span><span>0.5</span></span>' in render_page([table], title="t")
+    assert '<span class="heldout-ends"><span>-.5</span><span>.5</span></span>' in render_page([table], title="t")
 
 
 def test_a_method_for_each_position_is_written_once_and_turned_round_with_them() -> None:

@@ -8,7 +8,21 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from heldout.show.blocks import Block, Column, Facts, Heat, Note, Number, Prose, Range, Span, Table, Title, Verbatim
+from heldout.show.blocks import (
+    Block,
+    Column,
+    Facts,
+    Heat,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Span,
+    Table,
+    Title,
+    Verbatim,
+    value_and_interval,
+)
 from heldout.show.text import axis, bar, render_text, to_rich
 
 NAN = float("nan")
@@ -213,3 +227,43 @@ def test_a_table_without_headers_has_no_header_line() -> None:
 def test_rows_must_fit_their_columns() -> None:
     with pytest.raises(ValueError, match="Row 0 has 2 cells under 1 columns"):
         Table((Column("a"),), ((1, 2),))
+
+
+BESIDE = Table(
+    (Column("learner"), *value_and_interval("F1 (tested_positive)"), *value_and_interval("accuracy")),
+    (("lda", Number(0.632), Range(0.558, 0.7), Number(0.772), Range(0.734, 0.806)),),
+)
+
+
+def test_a_header_stands_over_a_value_and_its_interval():
+    assert render_text([BESIDE]).split("\n") == [
+        "learner   F1 (tested_positive)    accuracy",
+        "lda       .632   .558 – .700      .772   .734 – .806",
+    ]
+
+
+def test_a_value_and_its_interval_are_not_parted_where_a_table_goes_on_below():
+    assert render_text([BESIDE], width=35).split("\n") == [
+        "learner   F1 (tested_positive)",
+        "lda       .632   .558 – .700",
+        "",
+        "learner   accuracy",
+        "lda       .772   .734 – .806",
+    ]
+
+
+def test_nothing_is_shaded_where_there_is_no_colour():
+    matrix = Table((Column("a"), Column("b")), (("x", Heat(1, 0.5)),))
+    written = io.StringIO()
+    plain = Console(file=written, width=40)
+    plain.print(to_rich([matrix, Table((Column("a"), Column("long")), (("x", "y"),))]))
+    assert [line for line in written.getvalue().splitlines() if line.endswith(" ")] == []
+
+
+def test_a_header_is_folded_before_it_is_cut():
+    table = Table((Column("learner"), Column("train–test gap", "right")), (("naive-bayes", Number(0.014)),))
+    assert render_text([table], width=21).split("\n") == [
+        "               train–",
+        "learner      test gap",
+        "naive-bayes      .014",
+    ]

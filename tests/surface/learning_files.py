@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,7 +62,36 @@ FILES = {
         "        self.answer = np.unique(y)[0]\n        return self\n\n"
         "    def predict(self, X):\n        return np.full(len(X), self.answer)\n"
     ),
+    "own_freed.py": (
+        "import os\nimport signal\nimport time\n\n\n"
+        "class Freed:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(0.01)\n\n\n"
+        "class Slow:\n"
+        '    """Is interrupted while an object is freed, where nothing can catch it, then takes long."""\n\n'
+        "    def fit(self, X, y):\n        Freed()\n        time.sleep(300)\n\n"
+        "    def predict(self, X):\n        return X[:, 0]\n"
+    ),
 }  # fmt: skip
+
+
+def interrupt(command: list[str], folder: Path, fits: int) -> tuple[int, str, str]:
+    """Run a command with own_slow.py, press Ctrl-C when so many fits have begun: its status, output and errors."""
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=os.environ
+    ) as process:
+        begun = folder / "fits"
+        while not begun.exists() or begun.stat().st_size < fits:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        try:
+            output, said = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, said = process.communicate()
+            raise AssertionError(f"It goes on after an interrupt, and said: {said or 'nothing'}") from None
+    return process.returncode, output, said
+
 
 # The data, the learner, the options of validate and learn alike, what the first sentence says, what the hint says.
 WRONG: dict[str, Any] = {
@@ -126,3 +161,14 @@ def flags(options: dict) -> list[str]:
             for one in value if isinstance(value, list) else [value]:
                 made += [flag, str(one)]
     return made
+
+
+def check_two_sentences(said: str, what: str, hint: str) -> None:
+    """What is wrong, and then what to do, in a line each."""
+    first, second, rest = said.split("\n")
+    assert rest == ""
+    assert what in first
+    assert re.search(r"[.?]$", first)
+    assert second.startswith("Hint: ")
+    assert hint in second
+    assert second.endswith((".", "?"))

@@ -83,7 +83,7 @@ def test_without_a_terminal_the_report_is_plain_and_100_columns_wide():
     text = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
     assert text.startswith("rows.csv · 5 cases · 2 classes · positive class: yes")
-    assert "truth, predicted guessed from the column names; --truth, --predicted to change" in " ".join(text.split())
+    assert "(guessed from the column names; --truth, --predicted to change" in " ".join(text.split())
     assert "\x1b" not in text
     assert 80 < max(map(len, text.splitlines())) <= 100
 
@@ -99,6 +99,14 @@ def test_a_terminal_gets_colour_and_its_own_width():
     assert set(COLOUR.findall(text)) <= {"\x1b[0m", "\x1b[1m", "\x1b[2m"}
     status, text = on_terminal("evaluate", "nothing.csv")
     assert (status, "\x1b" in text) == (2, False)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_pipe_gets_colours_where_they_are_asked_for_and_else_the_same_words_without():
+    plain, coloured = (run("evaluate", "rows.csv", env={**PLAIN, **more}).stdout for more in ({}, {"FORCE_COLOR": "1"}))
+    assert not COLOUR.search(plain.decode())
+    assert COLOUR.search(coloured.decode())
+    assert COLOUR.sub("", coloured.decode()) == plain.decode()
 
 
 def test_json_on_standard_output_is_alone_there(here):

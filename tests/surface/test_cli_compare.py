@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportions_ztest
 from tests.oracles.figures import DATA
 from tests.surface.learning_files import OK, table
-
-from heldout.cli.app import main
 
 RNG = np.random.default_rng(2)
 N = 80
@@ -44,19 +43,12 @@ FILES = {
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def run(run, monkeypatch, tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["heldout", "compare", *words])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-    return call
+    return partial(run, "compare")
 
 
 def document(run, *words):
@@ -209,7 +201,7 @@ WRONG: dict[str, tuple[list[str], str, str]] = {
     "a negative margin": (["a.csv", "b.csv", "--margin", "-0.1"], "positive number. Got -0.1", "write 0.1"),
     "equivalence without a margin": (["a.csv", "b.csv", "--equivalence"], "no margin", "--margin"),
     "a rope for cases": (["a.csv", "b.csv", "--rope", "0.1"], "A rope is for", "--margin"),
-    "one learner": (["data.csv", "--learner", "knn:3"], "one learner only: knn:3", "at least two"),
+    "one learner": (["data.csv", "--learner", "knn:3"], "Only one learner was given: knn:3.", "at least two"),
     "learners on two files": (["data.csv", "a.csv", "--learner", "knn:3", "--learner", "tree"], "one file", "one file"),
     "learners and predictions": (["data.csv", "--learner", "knn:3", "--learner", "tree", "--id", "x"], "--id",
                                  "--learner"),
@@ -220,7 +212,7 @@ WRONG: dict[str, tuple[list[str], str, str]] = {
     "a level of 95": (["a.csv", "b.csv", "--level", "95"], "between 0 and 1", "0.95"),
     "a number that is none": (["a.csv", "b.csv", "--margin", "much"], "--margin must be a number", "--margin 0.5"),
     "options that a table has not": (["results.csv", "--margin", "0.1", "--id", "x"], "margin, id", "leave them out"),
-    "one matrix only": (["--matrix", "50 0; 2 48"], "one classifier only", "two"),
+    "one matrix only": (["--matrix", "50 0; 2 48"], "Only one classifier was given: matrix 1.", "two"),
     "a matrix of learners": (["data.csv", "--learner", "knn:3", "--learner", "tree", "--matrix", "5 0; 0 5"],
                              "--matrix", "leave"),
     "rows without a matrix": (["a.csv", "b.csv", "--rows", "predicted"], "--rows", "leave out"),

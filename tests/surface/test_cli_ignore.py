@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 from tests.surface.learning_files import OK, table
-
-from heldout.cli.app import main
 
 CALLS = {
     "validate": (["validate", "ok.csv", "--learner", "knn:1", "--plan", "resubstitution"], "H030"),
@@ -20,7 +17,7 @@ CALLS = {
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
+def run(run, monkeypatch, tmp_path):
     (tmp_path / "ok.csv").write_text(OK, encoding="utf-8")
     (tmp_path / "a.csv").write_text(table("truth,predicted", "ababab", "ababab"), encoding="utf-8")
     (tmp_path / "b.csv").write_text(table("truth,predicted", "ababab", "ababaa"), encoding="utf-8")
@@ -28,14 +25,7 @@ def run(capsys, monkeypatch, tmp_path):
     (tmp_path / "results.csv").write_text(results, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["heldout", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        printed = capsys.readouterr()
-        return int(end.value.code or 0), printed.out, printed.err
-
-    return call
+    return run
 
 
 @pytest.mark.parametrize("name", CALLS)

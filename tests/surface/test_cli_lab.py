@@ -74,7 +74,11 @@ def test_files_are_what_their_endings_say(run, tmp_path):
         ("imbalance --prevalence 0,1", "prevalence must lie between 0 and 1. Got 0.0.", "write 20 % as 0.2."),
         ("best-of-k --p 0.1,0.2", "best-of-k takes one p. Got 0.1, 0.2.", "such as 0.2."),
         ("optimism --jobs none", "--jobs must be auto or a whole number, not 0.", "for example --jobs 4."),
-        ("optimism -o figures.doc", "-o figures.doc does not say by its ending what to write.", "name the file"),
+        (
+            "optimism -o figures.doc",
+            "-o figures.doc ends in '.doc', but a result",
+            "name the file",
+        ),
     ],
 )
 def test_a_wrong_call_is_two_sentences_and_status_2(run, words, what, hint):

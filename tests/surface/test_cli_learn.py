@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
+import shlex
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.surface.learning_files import FILES, WRONG, flags
+from tests.surface.learning_files import FILES, WRONG, check_two_sentences, flags, interrupt
 
 import heldout
-from heldout.cli.app import main
 from heldout.cli.learners import read_sizes
 from heldout.errors import HeldoutError
 
@@ -34,39 +30,39 @@ WRONG_SIZES: dict[str, Any] = {
 EVERY: dict[str, Any] = {**WRONG, **WRONG_SIZES}
 
 # What only the command line can get wrong.
-CALLS: dict[str, tuple[list[str], str, str]] = {
-    "no file": (["--learner", "knn:5"], "There is no file to learn from.", "heldout learning-curve data.csv"),
-    "no learner": (["ok.csv"], "There is no learner: say what to fit.", "--learner knn:5"),
-    "sizes of words": (["ok.csv", "--learner", "knn:5", "--sizes", "big"], "Got 'big'", "--sizes 50,100,200"),
-    "sizes of nothing": (["ok.csv", "--learner", "knn:5", "--sizes", ","], "Got ','", "--sizes 50,100,200"),
-    "jobs of words": (["ok.csv", "--learner", "knn:5", "--jobs", "x"], "--jobs must be auto", "--jobs 4"),
+CALLS = {
+    "no file": ("--learner knn:5", "There is no file to learn from.", "heldout learning-curve data.csv"),
+    "no learner": ("ok.csv", "There is no learner: say what to fit.", "--learner knn:5"),
+    "sizes of words": ("ok.csv --learner knn:5 --sizes big", "Got 'big'", "--sizes 50,100,200"),
+    "sizes of nothing": ("ok.csv --learner knn:5 --sizes ,", "Got ','", "--sizes 50,100,200"),
+    "jobs of words": ("ok.csv --learner knn:5 --jobs x", "--jobs must be auto", "--jobs 4"),
     "points of words": (
-        ["ok.csv", "--learner", "knn:5", "--points", "x"],
+        "ok.csv --learner knn:5 --points x",
         "--points must be a whole number. Got 'x'",
         "for example --points",
     ),
     "a measure of no name": (
-        ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "acuracy"],
+        "ok.csv --learner own_failing:Fails() --measure acuracy",
         "There is no measure 'acuracy'",
         "did you mean 'accuracy'?",
     ),
     "a positive class of no row": (
-        ["ok.csv", "--learner", "own_failing:Fails()", "--measure", "recall", "--positive", "none"],
+        "ok.csv --learner own_failing:Fails() --measure recall --positive none",
         "'none' is not among the labels",
         "",
     ),
     "a chart of no kind": (
-        ["ok.csv", "--learner", "own_failing:Fails()", "--chart", "x.zip"],
+        "ok.csv --learner own_failing:Fails() --chart x.zip",
         "--chart x.zip ends in '.zip'",
         "x.svg",
     ),
     "a chart in no folder": (
-        ["ok.csv", "--learner", "own_failing:Fails()", "--chart", "none/x.svg"],
+        "ok.csv --learner own_failing:Fails() --chart none/x.svg",
         "--chart cannot write none/x.svg: there is no folder none",
         "folder that exists",
     ),
     "JSON in no folder": (
-        ["ok.csv", "--learner", "knn:5", "--json", "none/x.json"],
+        "ok.csv --learner knn:5 --json none/x.json",
         "--json cannot write none/x.json: there is no folder none",
         "folder that exists",
     ),
@@ -81,34 +77,11 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Runs the command in this process: its exit status, standard output and standard error."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["heldout", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return call
-
-
 def written(options):
     """Options as flags; sizes are one list."""
     plain = {name: value for name, value in options.items() if name != "sizes"}
     sizes = ["--sizes", ",".join(map(str, options["sizes"]))] if "sizes" in options else []
     return [*flags(plain), *sizes]
-
-
-def check_two_sentences(said, what, hint):
-    first, second, rest = said.split("\n")
-    assert rest == ""
-    assert what in first
-    assert re.search(r"[.?]$", first)
-    assert second.startswith("Hint: ")
-    assert hint in second
-    assert second.endswith((".", "?"))
 
 
 @pytest.mark.usefixtures("here")
@@ -144,7 +117,7 @@ def test_bias_and_variance_refuse_the_same_data(wrong):
 @pytest.mark.parametrize("wrong", CALLS)
 def test_a_wrong_call_ends_in_two_sentences_and_status_2(wrong, here, run):
     call, what, hint = CALLS[wrong]
-    status, output, said = run("learning-curve", *call)
+    status, output, said = run("learning-curve", *call.split())
     assert (status, output) == (2, "")
     check_two_sentences(said, what, hint)
     assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == sorted(FILES)
@@ -158,18 +131,7 @@ def test_one_learner_at_a_time():
 
 @pytest.mark.usefixtures("here")
 def test_the_curve_is_printed_and_its_figures_are_those_of_the_library(run):
-    call = [
-        "learning-curve",
-        "ok.csv",
-        "--learner",
-        "naive-bayes",
-        "--sizes",
-        "10,20,40",
-        "--draws",
-        "4",
-        "--seed",
-        "3",
-    ]
+    call = shlex.split("learning-curve ok.csv --learner naive-bayes --sizes 10,20,40 --draws 4 --seed 3")
     status, output, said = run(*call)
     assert (status, said) == (0, "")
     assert output.startswith("Learning curve of naive-bayes")
@@ -183,18 +145,7 @@ def test_the_curve_is_printed_and_its_figures_are_those_of_the_library(run):
 
 
 def test_the_chart_and_every_form_go_to_their_files(here, run):
-    call = [
-        "learning-curve",
-        "ok.csv",
-        "--learner",
-        "naive-bayes",
-        "--points",
-        "3",
-        "--draws",
-        "3",
-        "--chart",
-        "curve.svg",
-    ]
+    call = shlex.split("learning-curve ok.csv --learner naive-bayes --points 3 --draws 3 --chart curve.svg")
     status, _, said = run(*call, "--json", "a.json", "--html", "b.html", "--markdown", "c.md", "--latex", "d.tex")
     assert status == 0
     assert said.splitlines() == ["Wrote a.json", "Wrote b.html", "Wrote c.md", "Wrote d.tex", "Wrote curve.svg"]
@@ -203,18 +154,7 @@ def test_the_chart_and_every_form_go_to_their_files(here, run):
 
 
 def test_the_curve_of_another_measure_is_printed_drawn_and_written(here, run):
-    call = [
-        "learning-curve",
-        "ok.csv",
-        "--learner",
-        "naive-bayes",
-        "--points",
-        "3",
-        "--draws",
-        "3",
-        "--measure",
-        "accuracy",
-    ]
+    call = shlex.split("learning-curve ok.csv --learner naive-bayes --points 3 --draws 3 --measure accuracy")
     status, output, said = run(*call, "--chart", "curve.svg")
     assert (status, said) == (0, "Wrote curve.svg\n")
     assert re.search(r"^size +training accuracy +test accuracy +spread +gap +below$", output, re.MULTILINE)
@@ -279,17 +219,8 @@ def test_a_wrong_call_of_bias_and_variance_ends_in_two_sentences(words, what, hi
 
 def test_an_interrupt_of_bias_and_variance_shows_what_was_finished_and_ends_with_130(here):
     call = ["bias-variance", "ok.csv", "--learner", "own_slow:Slow(quick=9)", "--rounds", "20", "--jobs", "1"]
-    process: Any = subprocess.Popen(
-        [sys.executable, "-m", "heldout", *call],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=os.environ,
-    )  # fmt: skip
-    fits = here / "fits"
-    while not fits.exists() or fits.stat().st_size < 10:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    output, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "Interrupted.\n")
+    status, output, said = interrupt([sys.executable, "-m", "heldout", *call], here, 10)
+    assert (status, said) == (130, "Interrupted.\n")
     assert "Interrupted: 9 of 20 models were trained." in " ".join(output.split())
 
 
@@ -303,26 +234,7 @@ def test_sizes_are_read_as_they_are_written():
 
 
 def test_an_interrupt_shows_what_was_finished_and_ends_with_130(here):
-    call = [
-        "learning-curve",
-        "ok.csv",
-        "--learner",
-        "own_slow:Slow(quick=9)",
-        "--points",
-        "4",
-        "--draws",
-        "5",
-        "--jobs",
-        "1",
-    ]
-    process: Any = subprocess.Popen(
-        [HELDOUT, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=os.environ
-    )
-    fits = here / "fits"
-    while not fits.exists() or fits.stat().st_size < 10:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    output, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (130, "Interrupted.\n")
+    call = shlex.split("learning-curve ok.csv --learner 'own_slow:Slow(quick=9)' --points 4 --draws 5 --jobs 1")
+    status, output, said = interrupt([HELDOUT, *call], here, 10)
+    assert (status, said) == (130, "Interrupted.\n")
     assert "Interrupted: 9 of 20 models were trained." in " ".join(output.split())

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from heldout import Evidence, evaluate
-from heldout.cli.app import main
 
 HELDOUT = Path(sys.executable).with_name("heldout")
 
@@ -36,17 +35,10 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(here, capsys, monkeypatch):
+def run(here, run):
     assert here
 
-    def call(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["heldout", *words])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return int(stopped.value.code or 0), printed.out, printed.err
-
-    return call
+    return run
 
 
 @pytest.fixture
@@ -54,7 +46,7 @@ def parts(run):
     for name in "ab":
         status, out, err = run("count", f"{name}.csv", "--slice", "sex", "-o", f"{name}.evidence")
         assert (status, out) == (0, "")
-        assert f"Read {name}.csv: truth = label, predicted = score >= 0.5, score = score" in err
+        assert f"Read {name}.csv: truth = label, predicted = score >= 0.5, score" in err
         assert f"Wrote {name}.evidence: 200 rows counted" in err
     return ["a.evidence", "b.evidence"]
 

@@ -77,10 +77,14 @@ def test_a_gate_is_written_as_junit_and_counts_as_evidence(run, here):
 
 
 WRONG = {
-    "an ending that says nothing": (["-o", "report.htlm"], "-o report.htlm does not say by its ending", "report.html"),
-    "no ending": (["-o", "report"], "-o report does not say by its ending", "report.html"),
-    "an ending alone": (["-o", ".html"], "-o .html does not say by its ending", "report.html"),
-    "two endings": (["-o", "a.html.gz"], "-o a.html.gz does not say by its ending", "name the file a.html."),
+    "an ending that says nothing": (
+        ["-o", "report.htlm"],
+        "-o report.htlm ends in '.htlm', but a result",
+        "report.html",
+    ),
+    "no ending": (["-o", "report"], "-o report has no ending, but a result", "report.html"),
+    "an ending alone": (["-o", ".html"], "-o .html has no ending, but", "report.html"),
+    "two endings": (["-o", "a.html.gz"], "-o a.html.gz ends in '.gz', but", "name the file a.html."),
     "standard output": (["-o", "-"], "-o names a file", "--json -"),
     "one form twice": (["-o", "a.json", "--json", "b.json"], "b.json and a.json", "name one"),
     "one file twice": (["-o", "a.csv", "-o", "a.csv"], "would overwrite", "its own name"),

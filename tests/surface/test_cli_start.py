@@ -25,6 +25,25 @@ from {start} import main
 main()
 """
 START = "heldout.cli.start"
+# Interrupted while an object is freed, where Python lets no exception out.
+FREED = """
+import os, signal, sys, time
+from heldout.cli.start import Interruption
+handler = Interruption()
+signal.signal(signal.SIGINT, handler)
+sys.unraisablehook = handler.bring_back
+class Freed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        print("not reached")
+thing = Freed()
+del thing
+try:
+    time.sleep(30)
+except KeyboardInterrupt:
+    print("came")
+"""
 
 
 def run(module: str, handler: str = "default_int_handler") -> tuple[int, str, str]:
@@ -36,6 +55,11 @@ def run(module: str, handler: str = "default_int_handler") -> tuple[int, str, st
 @pytest.mark.parametrize("module", ["heldout.cli.app", "typer", "heldout.cli.learners"])
 def test_an_interrupt_while_modules_are_imported_ends_with_130_and_one_word(module):
     assert run(module) == (130, "", "Interrupted.\n")
+
+
+def test_an_interrupt_that_comes_while_something_is_freed_comes_again_and_prints_nothing():
+    done = subprocess.run([sys.executable, "-c", FREED], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "came\n", "")
 
 
 def test_where_interrupts_are_ignored_they_stay_so():

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
+import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from tests.surface.learning_files import FILES, WRONG, flags
+from tests.surface.learning_files import FILES, WRONG, check_two_sentences, flags, interrupt
 
 import heldout
-from heldout.cli.app import main
 from heldout.cli.flags import read_jobs
 from heldout.cli.learners import read_grid
 from heldout.errors import HeldoutError
@@ -63,52 +60,48 @@ WRONG_PLANS = {
 EVERY: dict[str, Any] = {**WRONG, **WRONG_PLANS}
 
 # What only the command line can get wrong.
-CALLS: dict[str, tuple[list[str], str, str]] = {
-    "no file": (["--learner", "knn:5"], "There is no file to learn from.", "heldout validate data.csv"),
-    "no learner": (["ok.csv"], "There is no learner: say what to fit.", "--learner knn:5"),
-    "jobs of words": (["ok.csv", "--learner", "knn:5", "--jobs", "many"], "Got 'many'", "--jobs 4"),
-    "no jobs": (["ok.csv", "--learner", "knn:5", "--jobs", "0"], "--jobs must be auto or a whole number", "--jobs 4"),
+CALLS = {
+    "no file": ("--learner knn:5", "There is no file to learn from.", "heldout validate data.csv"),
+    "no learner": ("ok.csv", "There is no learner: say what to fit.", "--learner knn:5"),
+    "jobs of words": ("ok.csv --learner knn:5 --jobs many", "Got 'many'", "--jobs 4"),
+    "no jobs": ("ok.csv --learner knn:5 --jobs 0", "--jobs must be auto or a whole number", "--jobs 4"),
     "a grid without values": (
-        ["ok.csv", "--learner", "knn:5", "--grid", "n_neighbors"],
-        "--grid 'n_neighbors' does not say which values",
+        "ok.csv --learner knn:5 --grid n_neighbors",
+        "--grid 'n_neighbors' is not SETTING=VALUE,VALUE",
         "n_neighbors=1,3,5",
     ),
     "a slip in the grid": (
-        ["ok.csv", "--learner", "knn:5", "--grid", "n_neighbours=1,3"],
+        "ok.csv --learner knn:5 --grid n_neighbours=1,3",
         "no setting 'n_neighbours'",
         "did you mean 'n_neighbors'?",
     ),
     "a grid of wrong values": (
-        ["ok.csv", "--learner", "knn:5", "--grid", "n_neighbors=0"],
+        "ok.csv --learner knn:5 --grid n_neighbors=0",
         "The 'n_neighbors' parameter of KNeighborsClassifier must be an int",
         "",
     ),
-    "no such folder": (
-        ["ok.csv", "--learner", "knn:5", "--json", "none/x.json"],
-        "there is no folder none",
-        "folder that exists",
-    ),
+    "no such folder": ("ok.csv --learner knn:5 --json none/x.json", "there is no folder none", "folder that exists"),
     "predictions into no folder": (
-        ["ok.csv", "--learner", "knn:5", "--predictions", "none/x.csv"],
+        "ok.csv --learner knn:5 --predictions none/x.csv",
         "--predictions cannot write none/x.csv: there is no folder none",
         "folder that exists",
     ),
     "predictions over the data": (
-        ["ok.csv", "--learner", "knn:5", "--predictions", "ok.csv"],
+        "ok.csv --learner knn:5 --predictions ok.csv",
         "--predictions would overwrite the input",
         "its own name",
     ),
     "predictions of two learners": (
-        ["ok.csv", "--learner", "knn:5", "--learner", "tree", "--predictions", "p.csv"],
+        "ok.csv --learner knn:5 --learner tree --predictions p.csv",
         "there are several",
         "each learner by itself",
     ),
     "a level that is no number": (
-        ["ok.csv", "--learner", "knn:5", "--level", "high"],
+        "ok.csv --learner knn:5 --level high",
         "--level must be a number. Got 'high'",
         "--level 0",
     ),
-    "a slip in an option": (["ok.csv", "--lerner", "knn:5"], "no option --lerner", "did you mean --learner"),
+    "a slip in an option": ("ok.csv --lerner knn:5", "no option --lerner", "did you mean --learner"),
 }
 
 
@@ -124,31 +117,8 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Runs the command in this process: its exit status, standard output and standard error."""
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["heldout", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return end.value.code, *capsys.readouterr()
-
-    return call
-
-
 def names(folder):
     return sorted(path.name for path in folder.iterdir() if path.name != "__pycache__")
-
-
-def check_two_sentences(said, what, hint):
-    first, second, rest = said.split("\n")
-    assert rest == ""
-    assert what in first
-    assert re.search(r"[.?]$", first)
-    assert second.startswith("Hint: ")
-    assert hint in second
-    assert second.endswith((".", "?"))
 
 
 @pytest.mark.parametrize("wrong", EVERY)
@@ -175,7 +145,7 @@ def test_the_library_refuses_the_same(wrong):
 def test_a_wrong_call_ends_in_two_sentences_and_status_2(wrong, here, run):
     call, what, hint = CALLS[wrong]
     before = names(here)
-    status, output, said = run("validate", *call)
+    status, output, said = run("validate", *call.split())
     assert (status, output) == (2, "")
     check_two_sentences(said, what, hint)
     assert names(here) == before
@@ -245,18 +215,7 @@ def test_several_learners_stand_in_one_table(run):
 
 
 def test_every_form_goes_to_its_file(here, run):
-    call = [
-        "validate",
-        "ok.csv",
-        "--learner",
-        "naive-bayes",
-        "--plan",
-        "5-fold",
-        "--json",
-        "a.json",
-        "--html",
-        "b.html",
-    ]
+    call = shlex.split("validate ok.csv --learner naive-bayes --plan 5-fold --json a.json --html b.html")
     call += ["--markdown", "c.md", "--latex", "d.tex", "--predictions", "e.csv"]
     status, output, said = run(*call)
     assert status == 0
@@ -329,23 +288,9 @@ def test_splits_that_fail_are_recorded(run):
     assert "failed in all 3 folds" in said
 
 
-def interrupted(call, begun, folder):
-    """The command in a process of its own, interrupted when so many fits have begun."""
-    process: Any = subprocess.Popen(
-        [HELDOUT, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=os.environ
-    )
-    fits = Path(folder) / "fits"
-    while not fits.exists() or fits.stat().st_size < begun:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    output, said = process.communicate(timeout=60)
-    return process.returncode, output, said
-
-
 def test_an_interrupt_shows_what_was_finished_and_ends_with_130(here):
     call = ["validate", "ok.csv", "--learner", "naive-bayes", "--learner", "own_slow:Slow()", "--learner", "tree"]
-    status, output, said = interrupted([*call, "--jobs", "1", "--json", "x.json"], 4, here)
+    status, output, said = interrupt([HELDOUT, *call, "--jobs", "1", "--json", "x.json"], here, 4)
     assert (status, said) == (130, "Wrote x.json\nInterrupted.\n")
     text = " ".join(output.split())
     assert text.startswith("2 learners · ok.csv · 10-fold")
@@ -358,8 +303,15 @@ def test_an_interrupt_shows_what_was_finished_and_ends_with_130(here):
 
 
 def test_an_interrupt_before_anything_was_finished_says_so(here):
-    status, output, said = interrupted(["validate", "ok.csv", "--learner", "own_slow:Slow(quick=0)"], 1, here)
+    status, output, said = interrupt([HELDOUT, "validate", "ok.csv", "--learner", "own_slow:Slow(quick=0)"], here, 1)
     assert (status, output, said) == (130, "", "Interrupted.\n")
+
+
+@pytest.mark.usefixtures("here")
+def test_an_interrupt_while_an_object_is_freed_is_not_lost():
+    call = [HELDOUT, "validate", "ok.csv", "--learner", "own_freed:Slow()", "--jobs", "1"]
+    ended = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "Interrupted.\n")
 
 
 @pytest.mark.usefixtures("here")

@@ -59,6 +59,13 @@ def test_no_page_shows_a_command_that_is_not_run():
     assert not shown, "put it into a block that is fenced as console"
 
 
+def test_the_table_of_commands_names_every_command():
+    named = re.findall(
+        r"`heldout ([a-z-]+)`", re.sub(r"(?m)^(?!\|).*$", "", (ROOT / "docs/shell.md").read_text("utf-8"))
+    )
+    assert sorted(named) == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
 def read_equivalents() -> list[str]:
     """Every call in the second column of the tables that tell what other libraries' functions are called here."""
     rows = [line.split(" | ") for line in EQUIVALENTS.splitlines() if line.startswith("| ") and "---" not in line]

@@ -54,8 +54,16 @@ def test_the_rows_of_costs_can_be_named_on_the_command_line(tmp_path):
 
 
 def test_a_wrong_word_for_rows_is_answered_with_the_right_ones():
-    with pytest.raises(OptionError, match="write cost_rows='truth' or cost_rows='predicted'"):
-        heldout.evaluate(Y, score=P, costs=[[0, 1], [5, 0]], cost_rows="columns")
+    costs: dict[str, Any] = {"costs": [[0, 1], [5, 0]], "cost_rows": "columns"}
+    for call in (
+        lambda: heldout.evaluate(Y, score=P, **costs),
+        lambda: heldout.check(Y, score=P, require="accuracy >= 0", **costs),
+        lambda: heldout.compare(P, Q, truth=Y, **costs),
+        lambda: heldout.choose_threshold(Y, P, **costs),
+        lambda: heldout.validate("knn", np.c_[P, Q], Y, **costs),
+    ):
+        with pytest.raises(OptionError, match="write cost_rows='truth' or cost_rows='predicted'"):
+            call()
 
 
 def test_scores_may_stand_in_second_place_of_a_recalibration():

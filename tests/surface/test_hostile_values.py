@@ -21,6 +21,10 @@ DIGITS, DEEP = "9" * 5_000, "[" * 100_000 + "]" * 100_000
 FILES = {
     "digits.toml": f'[costs]\nrows = "truth"\nlabels = ["a", "b"]\nmatrix = [[0, {DIGITS}], [1, 0]]\n',
     "deep.toml": f"a = {DEEP}\n",
+    "parts.toml": "a" + ".a" * 200_000 + " = 1\n",
+    "header.toml": "[a" + ".a" * 200_000 + "]\n",
+    "inline.toml": "x = {a" + ".a" * 200_000 + " = 1}\n",
+    "quoted.toml": '"="' + ".a" * 200_000 + " = 1\n",
     "requirements.toml": f'[[require]]\ntext = "accuracy >= 0.1"\nlevel = {DIGITS}\n',
     "deep.json": DEEP,
     "digits.json": f'[{{"truth": "a", "predicted": {DIGITS}}}]',
@@ -34,6 +38,10 @@ FILES = {
     [
         (["evaluate", "ok.csv", "--costs", "digits.toml"], "digits.toml holds a number with too many digits."),
         (["evaluate", "ok.csv", "--costs", "deep.toml"], "deep.toml is nested too deeply."),
+        (["evaluate", "ok.csv", "--costs", "parts.toml"], "parts.toml is nested too deeply."),
+        (["evaluate", "ok.csv", "--costs", "header.toml"], "header.toml is nested too deeply."),
+        (["evaluate", "ok.csv", "--costs", "inline.toml"], "inline.toml is nested too deeply."),
+        (["evaluate", "ok.csv", "--costs", "quoted.toml"], "quoted.toml is nested too deeply."),
         (["check", "ok.csv", "--requirements", "requirements.toml"], "holds a number with too many digits."),
         (["check", "ok.csv", "--requirements", "deep.toml"], "deep.toml is nested too deeply."),
         (["check", "ok.csv", "--require", "accuracy >= baseline", "--baseline", "deep.json"], "is nested too deeply."),
@@ -216,7 +224,11 @@ heldout.evaluate = fail
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        ("KeyError('a row')", 70, "heldout failed, and should not have: KeyError: 'a row'.\nHint: please report it"),
+        (
+            "KeyError('a row')",
+            70,
+            "heldout failed because of an error of its own: KeyError: 'a row'.\nHint: please report it",
+        ),
         ("MemoryError()", 2, "This did not work within 2 GB of memory.\nHint: raise --memory-limit"),
         ('RuntimeError("can\'t start new thread")', 2, "This did not work within 2 GB of memory.\nHint: "),
     ],

@@ -117,7 +117,8 @@ def test_files_in_memory_need_not_agree_in_columns_that_are_not_used(tmp_path):
     frame = table(400)
     frame[:200].with_columns(note=pl.lit("x"), patient=pl.lit("x")).write_parquet(tmp_path / "0.parquet")
     frame[200:].with_columns(note=pl.lit(1), patient=pl.lit(1)).write_parquet(tmp_path / "1.parquet")
-    assert heldout.evaluate(tmp_path, engine="memory").rows() == heldout.evaluate(frame).rows()
+    # As text, in which undefined is equal to undefined.
+    assert repr(heldout.evaluate(tmp_path, engine="memory").rows()) == repr(heldout.evaluate(frame).rows())
     with pytest.raises(FileError, match="The column 'note' holds text in"):
         heldout.evaluate(tmp_path, engine="memory", group="note")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from docs.page_pictures import PICTURES
-from tests import both_halves
-from tests.both_halves import list_runs
+from tests import all_runs
+from tests.all_runs import list_runs
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -135,12 +135,12 @@ def test_the_runs_together_are_all_tests_and_each_once():
     assert files == {path for place in asked for path in files_of(ROOT / place)} - {
         path for path in ROOT.glob("tests/*.py") if not path.name.startswith("test_")
     }
-    assert "tests/both_halves.py" in MAKEFILE
+    assert "tests/all_runs.py" in MAKEFILE
 
 
 def test_lint_is_one_of_the_runs_and_fails_all_where_it_fails(monkeypatch, capsys):
-    monkeypatch.setattr(both_halves, "run", lambda command: (int(command == ["make", "lint"]), "", 0.0))
-    assert both_halves.main() == 1
+    monkeypatch.setattr(all_runs, "run", lambda command: (int(command == ["make", "lint"]), "", 0.0))
+    assert all_runs.main() == 1
     assert capsys.readouterr().out.splitlines()[-1] == "failed: make lint"
     assert re.search(r"^lint:", MAKEFILE, re.MULTILINE)
 

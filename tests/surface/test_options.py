@@ -9,7 +9,7 @@ import pytest
 
 import heldout
 from heldout.api import options
-from heldout.cli import check, compare, count, evaluate, learners, plan, thresholds
+from heldout.cli import check, compare, count, evaluate, learners, plan, scores
 from heldout.cli.flags import OPTIONS
 
 GROUPS = [kind for name, kind in vars(options).items() if name.endswith("Arguments")]
@@ -28,7 +28,7 @@ COMMANDS: dict[Any, Any] = {
     count.count: heldout.count,
     count.merge: heldout.evaluate,
     compare.compare: heldout.compare,
-    thresholds.thresholds: heldout.choose_threshold,
+    scores.thresholds: heldout.choose_threshold,
     learners.validate: heldout.validate,
     learners.learning_curve: heldout.learning_curve,
     learners.bias_variance: heldout.bias_variance,

@@ -7,6 +7,7 @@ import builtins
 import doctest
 import inspect
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from docs.website import api, build, commands, findings, gallery, intervals, lan
 from docs.website import promises as promise_pages
 from docs.website.sources import Site, list_written, mend_links
 from tests.promises.cell import Tally
+from tests.promises.judged_rows import list_results
 from tests.promises.report import make_document
 from tests.promises.store import Measured
 from tests.site import find_broken, look_at, search
@@ -135,6 +137,12 @@ def test_every_link_of_the_site_leads_somewhere(site):
     broken.unlink()
 
 
+def test_no_page_has_an_empty_column_of_its_section(site):
+    for path in site.glob("*.html"):
+        column = re.search(r'<nav class="bd-docs-nav.*?</nav>', path.read_text(encoding="utf-8"), re.DOTALL)
+        assert column is None or "<a " in column[0], path.name
+
+
 def test_a_sample_of_pages_is_readable_by_all_at_three_widths(site, browser):
     shown = ["index", "reference/measures/accuracy", "reference/commands/evaluate"]
     assert look_at(browser, [site / f"{name}.html" for name in shown]) == []
@@ -166,7 +174,7 @@ def test_a_page_shows_the_promises_that_concern_it(tmp_path, monkeypatch):
     tally.findings["H006"] = 1000
     cell = "2 classes, middling, n = 10"
     measured = {("counts", cell): Measured(tally, {0}, 1.0, "2026-01-02T00:00:00")}
-    document = make_document(measured, ("counts",), "abc1234")
+    document = make_document(list_results(measured, "abc1234"), "abc1234")
     path = tmp_path / "promises.json"
     path.write_text(json.dumps(document))
     asked = {(kind, what): number for number, (kind, what, _) in enumerate(document["asked"])}

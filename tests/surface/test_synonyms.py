@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import shlex
 from typing import Any
 
@@ -18,6 +19,9 @@ from sklearn.svm import LinearSVC
 
 import heldout as library
 from heldout.synonyms import ANSWERS, COMMANDS, SYNONYMS
+from heldout.synonyms import ATTRIBUTES as OTHER_ATTRIBUTES
+from heldout.synonyms import FUNCTIONS as OTHER_FUNCTIONS
+from heldout.synonyms import MEASURES as OTHER_MEASURES
 
 # Its types know our words alone.
 heldout: Any = library
@@ -189,8 +193,138 @@ NAMED = {
     "an estimator that is not fitted": (lambda: ev(LogisticRegression(), X, Y), "fit it first"),
     "no word at all": (lambda: ev(Y, PREDICTED, xyzzy=1), "it takes data, predicted"),
     "a measure of scikit-learn": (lambda: ev(Y, PREDICTED, scoring=3), "['accuracy', 'macro f1']"),
+    "scikit-learn, n_repeats": (lambda: val("knn:3", X, Y, cv=10, n_repeats=3), "plan='10x10-fold'"),
+    "scikit-learn, max_fpr": (lambda: ev(Y, PROBABILITY, max_fpr=0.1), "partial_auc(low=0, high=0.1)"),
+    "scikit-learn, learning_curve": (lambda: heldout.learning_curve("knn:3", X, Y, cv=5), "draws=10"),
+    "pROC, ci": (lambda: ev(response=Y, predictor=PROBABILITY[:, 1], ci=True), "level=0.9"),
+    "pROC, direction": (lambda: ev(response=Y, predictor=PROBABILITY[:, 1], direction="<"), "turn the sign"),
+    "pROC, smooth": (lambda: ev(response=Y, predictor=PROBABILITY[:, 1], smooth=True), "curves go through"),
+    "pROC, partial_auc": (lambda: ev(Y, PROBABILITY, partial_auc=[1, 0.9]), "partial_auc(low=0, high=0.1)"),
+    "pROC, boot_stratified": (lambda: ev(Y, PROBABILITY, boot_stratified=False), "draw whole cases"),
+    "caret, mode": (lambda: ev(Y, PREDICTED, mode="prec_recall"), "measures=['precision', 'recall']"),
+    "caret, number": (lambda: val("knn:3", X, Y, number=5), "plan='5-fold'"),
+    "rsample, v": (lambda: val("knn:3", X, Y, v=5), "plan='5-fold'"),
+    "MLflow, evaluators": (lambda: ev(Y, PREDICTED, evaluators="default"), "evaluators='heldout'"),
+    "MLflow, thresholds": (
+        lambda: heldout.check(Y, PREDICTED, validation_thresholds={"recall": 0.5}),
+        "require='recall >= 0.8'",
+    ),
+    "torchmetrics, multiclass": (lambda: ev(Y, PREDICTED, multiclass=False), "told from the data"),
+    "SciPy, alternative": (lambda: heldout.compare(PLAIN, ev(Y, WRONG), alternative="greater"), "two-sided"),
+    "Fairlearn, dataset_name": (lambda: ev(Y, PREDICTED, dataset_name="test"), "compare({'A': first"),
+    "coverage, fail_under": (lambda: heldout.check(Y, PREDICTED, fail_under=0.8), "require='accuracy >= 0.8'"),
+    "scikit-learn, n_jobs": (lambda: ev(Y, PREDICTED, n_jobs=2), "threads=2"),
+    "scikit-learn, method": (lambda: heldout.recalibrate(Y, PROBABILITY, method="sigmoid"), "use 'logistic'"),
+    "cost_fp": (lambda: heldout.choose_threshold(Y, PROBABILITY[:, 1], cost_fp=1, cost_fn=5), "(truth, predicted)"),
+    "PyTorch, logits": (lambda: ev(Y, logits=PROBABILITY[:, 1]), "score="),
+    "rows, dictionaries": (lambda: ev(FRAME.to_dicts()), "polars.DataFrame(rows)"),
+    "rows, tuples": (lambda: ev(FRAME.select("label", "guess").rows()), "which names its columns"),
+    "a matrix without its name": (lambda: ev([[30, 4], [2, 44]]), "matrix="),
+    "a matrix of NumPy without its name": (lambda: ev(np.array([[30, 4], [2, 44]])), "matrix="),
+    "one column alone": (lambda: ev(Y), "predicted="),
     "evidence": (lambda: heldout.Evidence().update(Y, PREDICTED, sample_wieght=WEIGHT), "did you mean 'weight'?"),
 }
+
+
+# Measures by names of scikit-learn, torchmetrics, yardstick, caret, Weka and PyCM.
+MEASURES = {
+    "roc_auc_score": "roc_auc", "AUROC": "roc_auc", "area under the curve": "roc_auc", "aucpr": "average_precision",
+    "Neg Pred Value": "negative_predictive_value", "Pos Pred Value": "precision",
+    "sens": "recall", "spec": "specificity", "TP Rate": "recall", "FP Rate": "false_positive_rate",
+    "fall-out": "false_positive_rate", "bal_accuracy": "balanced_accuracy", "j_index": "informedness",
+    "kap": "kappa", "Kappa statistic": "kappa", "Cohen's kappa": "kappa", "f_meas": "f1", "F-Measure": "f1",
+    "mn_log_loss": "log_loss", "brier_class": "brier", "d2_log_loss_score": "log_loss_skill",
+    "d2_brier_score": "brier_skill", "Overall ACC": "accuracy", "exact_match": "accuracy",
+    "Incorrectly Classified Instances": "error_rate", "Matthews correlation coefficient": "matthews",
+    "weighted avg f1-score": "weighted f1", "Weighted Avg. TP Rate": "weighted recall", "f1_macro": "macro f1",
+}  # fmt: skip
+# Names that say something else here, or nothing, and what the hint says.
+MEASURES_NAMED = {
+    "BinaryF1Score": "did you mean 'f1'?", "MulticlassAUROC": "did you mean 'auroc'?",
+    "AveragePrecision": "did you mean 'average_precision'?", "neg_log_loss": "did you mean 'log_loss'?",
+    "roc_auc_ovr": "ask for 'roc_auc'", "EER": "chart('det')", "Detection Rate": "detection_rate = tp / n",
+    "Mean absolute error": "to_weka()", "HingeLoss": "'brier'", "false_positives": "evaluation.confusion",
+    "support": "evaluation.confusion", "ndcg": "precision_at(k=10)",
+}  # fmt: skip
+LEARNERS = {
+    "RandomForestClassifier": "'forest'", "rf": "'forest'", "ranger": "'forest'", "J48": "'tree'", "rpart": "'tree'",
+    "IBk": "'knn'", "SMO": "'linear-svm'", "ZeroR": "'majority'", "dummy": "'majority'", "glm": "'logistic'",
+    "GaussianNB": "'naive-bayes'", "gbm": "'boosting'", "xgboost": "'xgboost:XGBClassifier()'",
+}  # fmt: skip
+PLANS = {
+    "StratifiedKFold": "10-fold", "KFold": "10-fold unstratified", "repeatedcv": "10x10-fold",
+    "RepeatedStratifiedKFold": "10x10-fold", "ShuffleSplit": "30 x holdout 2/3", "LGOCV": "30 x holdout 2/3",
+    "boot632": ".632 200", "vfold_cv": "10-fold", "TimeSeriesSplit": "time-ordered 5", "timeslice": "time-ordered 5",
+    "train_test_split": "holdout 2/3",
+}  # fmt: skip
+# Functions of others, and what their results have.
+FUNCTIONS = {
+    "classification_report": "heldout.evaluate(y_true, y_pred)", "confusion_matrix": ".confusion",
+    "roc_auc_score": "heldout.evaluate(y_true, score=y_score)['roc_auc_score']",
+    "f1_score": "heldout.evaluate(y_true, y_pred)['f1_score']", "cross_val_score": "heldout.validate(",
+    "make_scorer": "heldout.scorer('f1')", "mcnemar": "heldout.compare(first, second)",
+    "Accuracy": "['accuracy']", "AUROC": "['roc_auc']", "matthews_corrcoef": "['mcc']", "plot": ".plot('roc')",
+    "from_predictions": "heldout.evaluate(y_true, y_pred)",
+    "permutation_test_score": "heldout.validate(", "ConfusionMatrix": "heldout.evaluate(y_true, y_pred)",
+}  # fmt: skip
+ATTRIBUTES = {
+    "to_pandas": ".to_frame('pandas')", "accuracy": "['accuracy']", "f1_score": "['f1_score']",
+    "confusion_matrix": "evaluation.confusion", "plot_roc": "evaluation.chart('roc')", "show": ".write('report.html')",
+    "classification_report": "print it", "byClass": ".to_frame()", "score": ".metrics()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", MEASURES)
+def test_measures_are_found_by_the_names_of_others(word):
+    assert (
+        ev(Y, PREDICTED, score=PROBABILITY, measures=[word]).rows()
+        == ev(Y, PREDICTED, score=PROBABILITY, measures=[MEASURES[word]]).rows()
+    )
+
+
+@pytest.mark.parametrize("word", MEASURES_NAMED)
+def test_names_of_measures_that_are_none_here_are_answered(word):
+    with pytest.raises(heldout.HeldoutError) as refused:
+        ev(Y, PREDICTED, score=PROBABILITY, measures=[word])
+    assert MEASURES_NAMED[word] in refused.value.hint
+
+
+@pytest.mark.parametrize(("word", "said"), [*LEARNERS.items(), *PLANS.items()])
+def test_learners_and_plans_of_others_are_answered_with_ours(word, said):
+    with pytest.raises(heldout.HeldoutError) as refused:
+        val(word, X, Y, plan=3) if word in LEARNERS else val("knn:3", X, Y, plan=word)
+    assert f"write {said}" in refused.value.hint or f"write {said!r};" in refused.value.hint
+
+
+@pytest.mark.parametrize("word", FUNCTIONS)
+def test_functions_of_others_are_answered_with_ours(word):
+    with pytest.raises(AttributeError, match="has no attribute") as refused:
+        getattr(heldout, word)
+    assert FUNCTIONS[word] in str(refused.value)
+
+
+@pytest.mark.parametrize("word", ATTRIBUTES)
+def test_what_results_of_others_have_is_answered_with_ours(word):
+    with pytest.raises(AttributeError, match="has no attribute") as refused:
+        getattr(PLAIN, word)
+    assert ATTRIBUTES[word] in str(refused.value)
+    # What is said exists.
+    assert not hasattr(PLAIN, "p_value")
+    with pytest.raises(AttributeError, match=r"estimate\.low"):
+        _ = PLAIN["accuracy"].ci
+    with pytest.raises(AttributeError, match=r"estimate\.value"):
+        _ = PLAIN["accuracy"].mean
+    with pytest.raises(AttributeError, match=r"comparison\['accuracy'\]\.p,"):
+        _ = heldout.compare(PLAIN, ev(Y, WRONG)).p_value
+
+
+def test_every_answer_names_something_that_is_there():
+    for said in OTHER_FUNCTIONS.values():
+        name = re.match(r"heldout\.(\w+)", said)
+        assert name
+        assert name[1] in heldout.__all__
+    kinds = SCORED.chart_kinds
+    assert all(kind in kinds for kind in re.findall(r"chart\('(\w+)'\)", str(OTHER_ATTRIBUTES) + str(OTHER_MEASURES)))
 
 
 @pytest.mark.parametrize("case", SAME)
@@ -265,6 +399,38 @@ COMMAND_LINES = {
     "scikit-learn, average": ("evaluate a.csv --average macro", "--measure 'macro f1'"),
     "SciPy": ("evaluate a.csv --alpha 0.05", "--level 0.95"),
     "both words": ("evaluate a.csv --truth label --y-true label", "give one of them"),
+    "pROC": (
+        "auc a.csv --response label --predictor p --conf-level 0.9",
+        "evaluate a.csv --truth label --score p --level 0.9",
+    ),
+    "yardstick": ("eval a.csv --truth label --estimate guess", "evaluate a.csv --truth label --predicted guess"),
+    "caret": (
+        "train data.csv --classifier naive-bayes --cv 3",
+        "validate data.csv --learner naive-bayes --plan 3-fold",
+    ),
+    "pROC, test": ("delong a.csv b.csv --y-true label --y-score p", "compare a.csv b.csv --truth label --score p"),
+    "scikit-learn, names of measures": (
+        "report a.csv --actual label --estimate guess --scoring f1_macro --scoring 'Kappa statistic'",
+        "evaluate a.csv --truth label --predicted guess --measure 'macro f1' --measure kappa",
+    ),
+    "torchmetrics": (
+        "evaluate a.csv --target label --probs p --cutoff 0.4",
+        "evaluate a.csv --truth label --score p --threshold 0.4",
+    ),
+    "MLflow, format": ("evaluate a.csv --output-format csv", "-o report.html"),
+    "MLflow, metrics": ("evaluate a.csv --truth label --predicted guess --metrics recall", "--measure"),
+    "pROC, interval": ("evaluate a.csv --ci 0.9", "--level 0.9"),
+    "pandas, sep": ("evaluate a.csv --sep ;", "told from the file"),
+    "coverage": ("check a.csv --fail-under 0.8", "--require 'accuracy >= 0.8'"),
+    "a gate's bound": ("check a.csv --min-recall 0.8", "--require 'recall >= 0.8'"),
+    "caret, number": ("validate data.csv --number 10", "--plan 5-fold"),
+    "scikit-learn, kfold": ("validate data.csv --kfold 5", "--plan 5-fold"),
+    "scikit-learn, repeats": ("validate data.csv --n-repeats 5", "--plan 10x10-fold"),
+    "Weka, J48": ("validate data.csv --learner J48", "write 'tree'"),
+    "caret, rf": ("validate data.csv --learner rf", "write 'forest'"),
+    "caret, repeatedcv": ("validate data.csv --learner knn --plan repeatedcv", "write '10x10-fold'"),
+    "statsmodels": ("plan recall --value 0.8 --half-width 0.05", "--width 0.1"),
+    "yardstick, measure": ("evaluate a.csv --truth label --predicted guess --measure detection_rate", "tp / n"),
     "a slip": ("evaluate a.csv --tresh 0.3", "did you mean --threshold?"),
     "a slip in another library's word": ("evaluate a.csv --sample-wieght w", "did you mean --weight?"),
 }
@@ -323,7 +489,9 @@ def test_every_word_is_declared_once_for_an_argument():
     arguments = {name for door in doors for name in inspect.signature(door).parameters}
     unused = {*SYNONYMS} - arguments - {"learners", "maximize"}
     assert not unused
-    assert not {*ANSWERS} & {other for others in SYNONYMS.values() for other in others}
+    # Words for arguments that some functions have, answered in the others.
+    of_some = {"n_repeats", "repeats", "verbose"}
+    assert {*ANSWERS} & {other for others in SYNONYMS.values() for other in others} == of_some
 
 
 def test_there_are_forty_calls_and_more():

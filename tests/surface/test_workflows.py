@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from heldout.cli.github import MOST_SHOWN
+from heldout.cli.check import MOST_SHOWN
 from heldout.cli.output import SUMMARY
 
 ROOT = Path(__file__).parents[2]

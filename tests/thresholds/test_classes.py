@@ -16,7 +16,7 @@ from heldout.api.evaluate import evaluate
 from heldout.costs import Costs
 from heldout.errors import MatrixError, OptionError, ValuesError
 from heldout.thresholds import classes
-from heldout.thresholds.classes import cost_of_decision, decide
+from heldout.thresholds.classes import choose_cheapest, cost_of_decision
 
 COSTS = Costs.of([[0, 1, 5], [2, 0, 1], [20, 4, 0]], ["a", "b", "c"], rows="truth")
 
@@ -28,7 +28,7 @@ COSTS = Costs.of([[0, 1, 5], [2, 0, 1], [20, 4, 0]], ["a", "b", "c"], rows="trut
 def test_it_is_the_least_expected_cost_and_the_first_of_equals(eighths, costs):
     whole = [(a, min(b, 8 - a), 8 - a - min(b, 8 - a)) for a, b in eighths]
     matrix = np.array(costs).reshape(3, 3)
-    chosen = decide(np.array(whole) / 8, Costs.of(matrix, range(3), rows="truth"))
+    chosen = choose_cheapest(np.array(whole) / 8, Costs.of(matrix, range(3), rows="truth"))
     for row, code in zip(whole, chosen.tolist(), strict=True):
         expected = [sum(int(p) * int(matrix[i, j]) for i, p in enumerate(row)) for j in range(3)]
         assert code == expected.index(min(expected))
@@ -36,23 +36,23 @@ def test_it_is_the_least_expected_cost_and_the_first_of_equals(eighths, costs):
 
 def test_symmetric_costs_answer_the_likeliest_class():
     p = np.random.default_rng(0).dirichlet(np.ones(4), 500)
-    assert np.array_equal(decide(p, Costs.of(1 - np.eye(4), range(4), rows="truth")), p.argmax(axis=1))
+    assert np.array_equal(choose_cheapest(p, Costs.of(1 - np.eye(4), range(4), rows="truth")), p.argmax(axis=1))
 
 
 def test_ties_that_only_rounding_breaks_go_to_the_first():
     # 0.1 + 0.2 is not 0.3 in floats.
     p = np.array([[0.1 + 0.2, 0.3, 0.4], [0.3, 0.1 + 0.2, 0.4]])
     costs = Costs.of([[0, 1, 9], [1, 0, 9], [1, 1, 0]], range(3), rows="truth")
-    assert decide(p, costs).tolist() == [0, 0]
+    assert choose_cheapest(p, costs).tolist() == [0, 0]
 
 
 def test_blocks_change_nothing(monkeypatch):
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(3), 200).astype(np.float32)
     truth = rng.integers(0, 3, 200)
-    whole, judged = decide(p, COSTS), cost_of_decision(p, truth, COSTS)
+    whole, judged = choose_cheapest(p, COSTS), cost_of_decision(p, truth, COSTS)
     monkeypatch.setattr(classes, "BLOCK", 20)
-    assert np.array_equal(decide(p, COSTS), whole)
+    assert np.array_equal(choose_cheapest(p, COSTS), whole)
     again = cost_of_decision(p, truth, COSTS)
     assert again.expected == pytest.approx(judged.expected)
     assert again.rows()[2]["low"] == judged.rows()[2]["low"]
@@ -63,7 +63,7 @@ def test_the_costs_of_both_ways_of_deciding():
     p = rng.dirichlet(np.ones(3), 2000)
     truth = (rng.random(2000)[:, None] > p.cumsum(axis=1)).sum(axis=1)
     answer = cost_of_decision(p, truth, COSTS)
-    chosen, likeliest = decide(p, COSTS), p.argmax(axis=1)
+    chosen, likeliest = choose_cheapest(p, COSTS), p.argmax(axis=1)
     matrix = COSTS.matrix
     assert [e.value for e in answer.realised] == pytest.approx(
         [matrix[truth, chosen].mean(), matrix[truth, likeliest].mean()]
@@ -86,7 +86,13 @@ def test_the_costs_of_both_ways_of_deciding():
 
 def test_probabilities_that_are_wrong_are_pointed_out():
     p = np.tile([0.9, 0.05, 0.05], (300, 1))
-    assert "not calibrated" in " ".join(str(cost_of_decision(p, np.full(300, 2), COSTS)).split())
+    found = cost_of_decision(p, np.full(300, 2), COSTS)
+    (note,) = found.to_dict()["notes"]
+    assert note.startswith(
+        "the probabilities promise 1.10 a case, and the truth made it 20.00: they are not calibrated"
+    )
+    assert "not calibrated" in " ".join(str(found).split())
+    assert found.expected[0] == pytest.approx((p[0] @ COSTS.matrix).min())
 
 
 def test_nothing_changed_is_said():
@@ -113,12 +119,12 @@ def test_nothing_changed_is_said():
 )
 def test_probabilities_that_are_refused(p, says):
     with pytest.raises(ValuesError, match=says):
-        decide(p, COSTS)
+        choose_cheapest(p, COSTS)
 
 
 def test_other_input_that_is_refused():
     with pytest.raises(MatrixError, match="bare table"):
-        decide([[0.5, 0.5]], [[0, 1], [1, 0]])
+        choose_cheapest([[0.5, 0.5]], [[0, 1], [1, 0]])
     with pytest.raises(ValuesError, match="one code per case"):
         cost_of_decision([[0.2, 0.3, 0.5]], [0, 1], COSTS)
     with pytest.raises(OptionError, match="from 0 to 2"):

@@ -7,6 +7,7 @@ import pytest
 from tests.web.serving import DIABETES, IRIS, estimate, predictions
 
 import heldout
+from heldout.files.formats import formats
 
 FORMS = {"html": "<!doctype html>", "json": "{", "tex": ("%", "\\"), "md": "#"}
 HEADERS = {
@@ -53,6 +54,11 @@ def test_the_page_is_the_downloaded_one_with_a_bar(server, diabetes):
     assert shown.partition("</nav>\n")[2]
 
 
+def test_the_first_page_names_every_format_that_is_read(server):
+    text = server.ask("GET", "/").text
+    assert all(title in text for fmt in formats() for title in fmt.titles)
+
+
 def test_every_answer_carries_the_headers(server, diabetes):
     paths = ["/", "/nowhere", "/static/app.js", f"{diabetes}/columns", f"{diabetes}/report", f"{diabetes}/report.json"]
     for path in paths:
@@ -64,6 +70,11 @@ def test_every_answer_carries_the_headers(server, diabetes):
         assert "unsafe" not in policy
         assert headers["cache-control"] == ("no-cache" if path.startswith("/static") else "no-store")
         assert "access-control-allow-origin" not in headers
+
+
+def test_one_row_is_no_rows(server):
+    here = server.upload(b"truth,predicted\na,a\n", "small.csv")
+    assert "1 row, 2 columns." in server.ask("GET", f"{here}/columns").text
 
 
 def test_guesses_are_filled_in(server, diabetes):

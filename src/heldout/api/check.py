@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,7 +15,7 @@ from heldout.api.compare import compare
 from heldout.api.contestants import is_readable
 from heldout.api.evaluate import enter_evaluation, evaluate
 from heldout.api.options import CheckArguments, EngineArguments, defaults_of, takes
-from heldout.arguments import listing
+from heldout.arguments import as_float, listing, show_given
 from heldout.comparisons.comparison import PairwiseComparison
 from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.engines.engine_choice import known_evidence
@@ -23,8 +24,8 @@ from heldout.evidence import Confusion
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import inner_ending, load, utf8_text
 from heldout.findings.review import check_codes
-from heldout.gates.gate import Against, Baseline, Gate, Undecided, check_undecided
-from heldout.gates.judging import judge_requirements, resolve_wanted
+from heldout.gates.gate import Against, Baseline, Gate, Requirement, Undecided, assert_met, check_undecided
+from heldout.gates.outcomes import judge_estimate, judge_requirements, resolve_wanted
 from heldout.gates.requirements import (
     SliceTerm,
     check_forbidden,
@@ -33,18 +34,17 @@ from heldout.gates.requirements import (
     read_slice_term,
     slices_to_read,
 )
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import Estimate, PairTest, undefined_test
 from heldout.intervals.quantiles import z_value
 from heldout.predictions.alignment import lost_rows
 from heldout.predictions.slice_plans import name_slices
-from heldout.report.review import unsaid
+from heldout.report.review import keep_unsaid
 from heldout.result import keeps_backend
-from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
+from heldout.synonyms import takes_synonyms
 from heldout.thresholds.requirement import HOW, Written, read_all
 
 OURS = "this"
-SCHEMA = "heldout/evaluation@1"
 UNPAIRED = "only the figures of {name} are known, so it is compared as if it had been tested on other cases"
 
 
@@ -119,14 +119,14 @@ def _document(baseline: Any) -> Mapping[str, Any] | None:
         return None
     schema = document.get("schema") if isinstance(document, Mapping) else None
     rows = document.get("estimates") if isinstance(document, Mapping) else None
-    if schema != SCHEMA or not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        reason = f"it says {schema!r}" if schema and schema != SCHEMA else "its estimates are missing"
+    if schema != Evaluation.schema or not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        reason = f"it says {schema!r}" if schema and schema != Evaluation.schema else "its estimates are missing"
         raise FileError(f"The baseline is not the document of an evaluation: {reason}.", hint=_how_to_make())
     return dict(document)
 
 
 def _how_to_make() -> str:
-    return f"write it with 'heldout evaluate predictions.csv --json baseline.json' ({SCHEMA})."
+    return f"write it with 'heldout evaluate predictions.csv --json baseline.json' ({Evaluation.schema})."
 
 
 def _read_document(document: Mapping[str, Any], name: str, evaluation: Evaluation) -> Baseline:
@@ -184,7 +184,7 @@ def _difference(ours: Estimate, row: Mapping[str, Any]) -> PairTest:
     cases = int(ours.n) + (0 if math.isnan(n) else int(n))
     if math.isnan(ours.value - value):
         why = ours.undefined if math.isnan(ours.value) else str(row.get("undefined") or "the baseline has no value")
-        return PairTest(math.nan, math.nan, math.nan, ours.level, MOVER, math.nan, cases, undefined=why)
+        return undefined_test(why, ours.level, MOVER, cases)
     stretch = 1.0 if level == ours.level else z_value(ours.level) / z_value(level) if 0 < level < 1 else math.nan
     theirs = value, value - (value - low) * stretch, value + (high - value) * stretch
     return PairTest(
@@ -329,7 +329,7 @@ def check(
         )
     if options["limits"] is not None and not refused:
         raise OptionError(
-            "Limits of rules were given, and only findings go by them.",
+            "Limits of rules were given, but no finding is forbidden, so nothing uses them.",
             hint="forbid what the rules may find (forbid='act', --forbid act), or leave them out.",
         )
     _check_baseline(written, baseline)
@@ -347,7 +347,7 @@ def check(
         compared = baseline_of(baseline, evaluation, names, read=_reader(data, evaluation, given), options=more)
     judged = judge_requirements(wanted, evaluation, compared, undecided)
     absent = forbidden(evaluation, refused, unchecked_fails=undecided == "fail")
-    notes = unsaid(evaluation.notes, evaluation.source, [one.finding for one in absent if one.finding is not None])
+    notes = keep_unsaid(evaluation.notes, evaluation.source, [one.finding for one in absent if one.finding is not None])
     return Gate(
         (*judged, *absent),
         evaluation.level,
@@ -414,7 +414,7 @@ def _reader(data: Any, evaluation: Evaluation, options: dict[str, Any]) -> Calla
             # Its rows were counted before, by whichever engine.
             same = {name: value for name, value in same.items() if name not in defaults_of(EngineArguments)}
         reference = evaluate(baseline, **same, measures=[])
-        if options["id"] is None and any(_lost(one) for one in (evaluation, reference)):
+        if options["id"] is None and any(_lost(side) for side in (evaluation, reference)):
             raise OptionError(
                 "Rows were dropped, so the rest cannot be matched with the baseline by their order.",
                 hint="name the column that says which case it is (id=, --id), or drop the rows from both files.",
@@ -431,5 +431,70 @@ def _lost(evaluation: Evaluation) -> bool:
 
 
 def _is_name(column: Any) -> bool:
-    several = isinstance(column, list | tuple) and all(isinstance(one, str) for one in column)
+    several = isinstance(column, list | tuple) and all(isinstance(name, str) for name in column)
     return column is None or isinstance(column, str) or several
+
+
+@takes_synonyms
+def assert_at_least(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
+    """Assert that a value is at least a bound, judged as a gate does: by the one-sided limit of its level.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        An estimate of an evaluation or a validation, such as `evaluation["recall"]`.
+    bound : float
+        The least that the value may be.
+    undecided : {'fail', 'warn', 'pass'}
+        What becomes of a value whose limits lie on both sides of the bound: "fail", "warn" (let through where the value
+        itself meets it), or "pass".
+
+    >>> from heldout import evaluate
+    >>> evaluation = evaluate(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95)
+    >>> assert_at_least(evaluation["recall"], 0.85).outcome
+    'passed'
+    >>> assert_at_least(evaluation["recall"], 0.93)
+    Traceback (most recent call last):
+    heldout.errors.GateError: recall[yes] >= 0.93 is not shown. recall[yes] .944 meets it, but not beyond chance: ...
+
+    """
+    __tracebackhide__ = True
+    return assert_met(judge_estimate(_check_estimate(estimate), ">=", _check_number(bound), check_undecided(undecided)))
+
+
+@takes_synonyms
+def assert_at_most(estimate: Estimate, bound: float, *, undecided: Undecided = "fail") -> Requirement:
+    """Assert that a value, such as a loss or a rate of errors, is at most a bound; judged as `assert_at_least` does.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        An estimate of an evaluation or a validation, such as `evaluation["error_rate"]`.
+    bound : float
+        The most that the value may be.
+    undecided : {'fail', 'warn', 'pass'}
+        What becomes of a value whose limits lie on both sides of the bound.
+
+    >>> from heldout import evaluate
+    >>> evaluation = evaluate(["yes"] * 90 + ["no"] * 90, ["yes"] * 85 + ["no"] * 95)
+    >>> assert_at_most(evaluation["error_rate"], 0.1).why[:40]
+    'error_rate .028 meets it: with 95 % conf'
+
+    """
+    __tracebackhide__ = True
+    return assert_met(judge_estimate(_check_estimate(estimate), "<=", _check_number(bound), check_undecided(undecided)))
+
+
+def _check_estimate(given: Any) -> Estimate:
+    if not isinstance(given, Estimate):
+        raise OptionError(
+            f"An assertion is about an estimate, which has an interval. Got {type(given).__name__}.",
+            hint='pass evaluation["recall"], not its value.',
+        )
+    return given
+
+
+def _check_number(bound: Any) -> float:
+    if isinstance(bound, bool) or not isinstance(bound, numbers.Real) or not math.isfinite(as_float(bound)):
+        raise OptionError(f"The bound must be a number. Got {show_given(bound)}.", hint="for example 0.8.")
+    return float(bound)

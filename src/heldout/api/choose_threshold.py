@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from heldout.api.evaluate import refuse_other_labels
-from heldout.api.fitted_model import is_model, predict_cases
+from heldout.api.fitted_model import NO_MODEL, is_model, predict_cases
 from heldout.api.options import EngineArguments, takes
-from heldout.arguments import Missing, check_whole, listing
-from heldout.costs import read_costs
+from heldout.arguments import Missing, check_level, check_prevalence, check_rows, check_whole, listing
+from heldout.costs import Costs, settle_costs
 from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
 from heldout.engines.score_evidence import CountedScores, RowScores
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.counted import Counted
+from heldout.predictions.case_values import refuse_several
 from heldout.predictions.positive_class import choose_positive, fitted, quoted
 from heldout.predictions.source import ReadOptions, Source, gather
 from heldout.predictions.table import Predictions
@@ -132,10 +132,12 @@ def choose_threshold(
     0.8
 
     """
+    check_level(level)
     check_whole("seed", seed, 0)
     check_whole("replicates", replicates, 1)
-    if prevalence is not None and (isinstance(prevalence, bool) or not isinstance(prevalence, int | float)):
-        raise OptionError(f"The prevalence must be a number. Got {prevalence!r}.", hint="for example 0.05.")
+    check_rows("cost_rows", cost_rows)
+    if prevalence is not None:
+        check_prevalence(prevalence)
     if is_model(data) or y is not None:
         data, score, truth, labels = _ask_model(data, score, y, truth, labels)
     roles = {"truth": truth, "predicted": None, "weight": weight, "group": group}
@@ -167,12 +169,11 @@ def choose_threshold(
         refused = {"weight": weight, "group": group, "honest": honest or None, **options}
         return _decide_classes(predictions, source, costs, cost_rows, refused)
     if predictions.scores is None or predictions.scores.per_class or len(predictions.labels) != 2:
-        raise _several(predictions.labels)
+        raise refuse_several(predictions.labels, OR_COSTS)
     chosen = predictions.positive
     evidence = RowScores(predictions, predictions.labels)
     code = predictions.labels.index(chosen) if chosen is not None else 1
-    if isinstance(costs, str | Path):
-        costs = read_costs(costs, predictions.labels, cost_rows)
+    costs = _name_costs(costs, predictions.labels, cost_rows)
     decision = choose_rows(
         evidence.values,
         evidence.codes == code,
@@ -193,18 +194,23 @@ def _ask_model(model: Any, X: Any, y: Any, truth: Any, labels: Any) -> tuple[Non
     """The scores, the truth and the classes of a fitted model, in the place of data."""
     if not is_model(model):
         raise OptionError(
-            "y was given, the true classes of the cases of a model, and there is no model.",
+            NO_MODEL,
             hint="pass choose_threshold(model, X, y), or the truth and the scores: choose_threshold(truth, score).",
         )
-    found = predict_cases(model, X, y, {"truth": truth, "score": None, "labels": labels, "threshold": None})[1]
-    if found["score"] is None:
+    answers = predict_cases(model, X, y, {"truth": truth, "score": None, "labels": labels, "threshold": None})[1]
+    if answers["score"] is None:
         raise OptionError(
             f"The model {type(model).__name__} gives no scores, and a threshold is chosen by them.",
             hint="take one with predict_proba or decision_function.",
         )
-    return None, found["score"], found["truth"], found["labels"]
+    return None, answers["score"], answers["truth"], answers["labels"]
 
 
+# What can be done with several classes but to name one.
+OR_COSTS = (
+    "; or, with a probability for each class in rows, give costs alone (--costs, costs=) for the class of least "
+    "expected cost"
+)
 # Options that choose among thresholds, of which several classes have none, or that need more than counts of cases.
 OF_THRESHOLDS = ("require", "then", "prevalence", "current", "honest", "weight", "group")
 
@@ -213,16 +219,15 @@ def _decide_classes(
     predictions: Predictions, source: Source, costs: Any, cost_rows: str | None, options: dict[str, Any]
 ) -> CostOfDecision:
     """What it costs to answer the class of least expected cost, where each of several classes has a probability."""
-    given = [name for name in OF_THRESHOLDS if options[name] is not None]
-    if given:
+    named = [name for name in OF_THRESHOLDS if options[name] is not None]
+    if named:
         raise OptionError(
             f"The class of least expected cost is predicted without any threshold, and these options are for one: "
-            f"{listing(given)}.",
+            f"{listing(named)}.",
             hint="leave them out; or name the class that is to be told from all the others (positive=, --positive).",
         )
     evidence, labels = RowScores(predictions, predictions.labels), predictions.labels
-    if isinstance(costs, str | Path):
-        costs = read_costs(costs, labels, cost_rows)
+    costs = _name_costs(costs, labels, cost_rows)
     answer = cost_of_decision(evidence.values, evidence.codes, costs, labels, level=options["level"])
     return _told(answer, source, predictions.said)
 
@@ -237,13 +242,17 @@ def _choose_from_counts(
         )
     labels, positive = counted.scores.labels or counted.labels, counted.positive
     if counted.scores.per_class or len(labels) != 2 or positive is None:
-        raise _several(labels)
-    if isinstance(costs, str | Path):
-        costs = read_costs(costs, labels, cost_rows)
+        raise refuse_several(labels, OR_COSTS)
+    costs = _name_costs(costs, labels, cost_rows)
     negative = next(label for label in labels if label != positive)
     ranking = CountedScores.of(counted).ranking(positive)
     decision = choose(ranking, by, costs=costs, positive=positive, negative=negative, **options)
     return _told(decision, source, counted_notes(counted))
+
+
+def _name_costs(costs: Any, labels: Sequence[Label], rows: str | None) -> Costs | None:
+    """The costs with the classes that they are for; `rows` says what those of a table or a file are."""
+    return None if costs is None else Costs(tuple(labels), settle_costs(costs, labels, rows))
 
 
 Told = TypeVar("Told", ThresholdDecision, CostOfDecision)
@@ -276,11 +285,3 @@ def _check_classes(counted: Counted, positive: Label | None, labels: Sequence[La
             f"The scores were counted as those of {quoted(counted.positive)}, and {quoted(positive)} was named.",
             hint="name the positive class when counting, or leave out positive= (--positive).",
         )
-
-
-def _several(labels: Sequence[Label]) -> OptionError:
-    return OptionError(
-        f"A threshold tells two classes apart, and there are {len(labels)}: {listing(labels)}.",
-        hint="name the one that is to be told from all the others: --positive CLASS (in Python positive=); or, with a "
-        "probability for each class in rows, give costs alone (--costs, costs=) for the class of least expected cost.",
-    )

@@ -21,9 +21,9 @@ from heldout.api.evaluate import check_path
 from heldout.api.options import EngineArguments, takes
 from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.comparisons.comparison import Comparison, PairwiseComparison
-from heldout.comparisons.design import CompareOptions, PairingDesign
-from heldout.comparisons.pair_test import MarginKind
-from heldout.comparisons.pairing import Contestant, choose_design
+from heldout.comparisons.design_choice import Contestant, choose_design
+from heldout.comparisons.margins import MarginKind
+from heldout.comparisons.pairing_design import CompareOptions, PairingDesign
 from heldout.comparisons.pairwise import Claims, TableOptions, choose_pairs, compare_contestants, compare_table
 from heldout.comparisons.split_results import (
     compare_splits,
@@ -183,7 +183,7 @@ def compare(
     >>> good, poor = [0] * 55 + [1] * 60 + [0] * 5, [0] * 40 + [1] * 70 + [0] * 10
     >>> result = compare(evaluate(truth, good), evaluate(truth, poor), measures="accuracy")
     >>> print(result.verdict)
-    A is better than B: accuracy .917 against .750, a difference of .167 [.111 – .243], p < .001.
+    A is better than B: accuracy .917 against .750, a difference of .167 [.111, .243], p < .001.
 
     """
     named = name_measures(measures)
@@ -204,35 +204,35 @@ def compare(
         reading = ContestantOptions(
             truth if y is None else y, predicted, score, threshold, id, fold, group, weight, positive, labels, costs,
             level, missing, seed, only_scores(named), cost_rows=cost_rows, opened=opened, X=X,
-            engine=large["engine"], master=large["master"], tolerance=large["tolerance"], passes=large["passes"],
+            large=large,
         )  # fmt: skip
         by_split, same_cases = _SplitOptions(splits, test_share, data_set), paired is not False
         contestants = _read_contestants(classifiers, names, reading, same_cases=same_cases)
-        said: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
         if contestants is None:
             table = _open_table(classifiers)
             if not by_split.given():
-                contestants, said = _find_predictions(table, classifiers[0], reading, names, same_cases=same_cases)
+                contestants, notes = _find_predictions(table, classifiers[0], reading, names, same_cases=same_cases)
         if contestants is None:
             if ledger is not None:
                 raise OptionError(
                     "A ledger is about the cases of a test set, and a table of results has none.",
                     hint="leave out ledger (--ledger).",
                 )
-            others = {"names": names, "paired": paired}
+            others = {"names": names, "paired": paired, "replicates": replicates}
             options = TableOptions(level, method, rope, claims, seed=seed, ignore=ignored)
             return _compare_results(classifiers, table, by_split, others, reading, options, control, named)
         by_split.check_unused()
         if len(contestants) < 2:
             only = next(iter(contestants))
-            raise OptionError(f"There is one classifier only: {only}.", hint="give at least two to compare.")
+            raise OptionError(f"Only one classifier was given: {only}.", hint="give at least two to compare.")
         pairs = choose_pairs(list(contestants), control)
         design = choose_design(contestants, paired=paired)
-        made = compare_contestants(
+        comparison = compare_contestants(
             design, pairs, named, CompareOptions(level, seed, replicates, method, rope), claims, ignored
         )  # fmt: skip
-    made = _note(made, said)
-    return made if ledger is None else enter_comparison(made, design, ledger)
+    comparison = _note(comparison, notes)
+    return comparison if ledger is None else enter_comparison(comparison, design, ledger)
 
 
 class _SplitOptions(NamedTuple):
@@ -259,7 +259,7 @@ class _SplitOptions(NamedTuple):
 
 def _take_named(predicted: Any, score: Any) -> tuple[Any, ...]:
     """Predictions or scores by the names of the models, as scikit-learn's words would have them."""
-    given = [one for one in (predicted, score) if one is not None]
+    given = [columns for columns in (predicted, score) if columns is not None]
     if len(given) == 1 and isinstance(given[0], Mapping):
         return (given[0],)
     raise OptionError("There is nothing to compare.", hint="give two or more evaluations, validations or files.")
@@ -277,12 +277,12 @@ def _find_predictions(
     """The classifiers in one table of predictions, and how it was read; None where it holds results."""
     if is_cross_validation(table) or reading.predicted is not None or reading.score is not None:
         return None, ()
-    found = find_classifiers(table)
-    if found is None or reading.truth not in (None, found.truth):
+    layout = find_classifiers(table)
+    if layout is None or reading.truth not in (None, layout.truth):
         return None, ()
     data = source if isinstance(source, str | Path) and Path(source).is_file() else table
-    named = replace(reading, truth=found.truth, predicted=found.predicted, score=found.score)
-    return read_columns(data, named, names, same_cases=same_cases), (found.note,)
+    named = replace(reading, truth=layout.truth, predicted=layout.predicted, score=layout.score)
+    return read_columns(data, named, names, same_cases=same_cases), (layout.note,)
 
 
 def _compare_results(
@@ -300,24 +300,24 @@ def _compare_results(
         table = name_items(classifiers, others.pop("names"))
     margin = {"margin": options.claims.margin}
     _check_table_options(classifiers[0], others | (margin if reading.given() else {}), reading)
-    table, said = drop_summaries(table)
+    table, notes = drop_summaries(table)
     asked = [measure] if isinstance(measure, str) else list(measure or ())
-    found = read_split_results(table, asked, **by_split._asdict())
-    if found is not None:
-        return _note(compare_splits(found, control, options), said)
+    results = read_split_results(table, asked, **by_split._asdict())
+    if results is not None:
+        return _note(compare_splits(results, control, options), notes)
     # A margin is judged over splits, and not over data sets.
     _check_table_options(classifiers[0], margin, reading)
     if by_split.splits is None:
         check_row_names(table)
-    return _note(compare_table(table, control, options, measure), said)
+    return _note(compare_table(table, control, options, measure), notes)
 
 
 Made = TypeVar("Made", bound=Comparison)
 
 
-def _note(made: Made, notes: Sequence[str]) -> Made:
+def _note(comparison: Made, notes: Sequence[str]) -> Made:
     """The same with more notes before its own."""
-    return made._with_notes(notes)  # noqa: SLF001 - the contract of every comparison
+    return comparison._with_notes(notes)  # noqa: SLF001 - the contract of every comparison
 
 
 def enter_comparison(comparison: PairwiseComparison, design: PairingDesign, ledger: Any) -> PairwiseComparison:

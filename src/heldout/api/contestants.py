@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from heldout.api.evaluate import evaluate
 from heldout.api.fitted_model import is_model
+from heldout.api.options import EngineArguments, defaults_of
 from heldout.arguments import Missing, listing
+from heldout.comparisons.design_choice import Contestant
 from heldout.comparisons.lazy_cases import LazyContestant
-from heldout.comparisons.pairing import Contestant
-from heldout.engines.engine_choice import ELSEWHERE, LazyTable, check_no_engine, from_files, lazy_frame
+from heldout.engines.engine_choice import ELSEWHERE, LazyTable, check_no_engine, lazy_frame
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.files import column_names, read_table
@@ -115,9 +116,8 @@ class OpenConnections(ExitStack):
         """The lazy frame of a path, in the same database as the frames before it where the engine has databases."""
         from heldout.engines.backends import open_table
 
-        opened = open_table(path, engine, master)
-        self.callback(opened.close)
-        files = from_files(path, opened)
+        files = open_table(path, engine, master)
+        self.callback(files.close)
         if engine != "duckdb":
             return files
         if self._first is None:
@@ -149,9 +149,8 @@ class LazySource:
 
         if self.batches is None:
             return self.frame
-        from heldout.engines.stream.batch_engine import scan_batches
 
-        return nw.from_native(scan_batches(self.batches, columns, numbered=numbered))
+        return nw.from_native(self.batches.scan(columns, numbered=numbered))
 
 
 def find_lazy_source(data: Any, engine: str | None, master: str | None, opened: OpenConnections) -> LazySource | None:
@@ -250,10 +249,7 @@ class ContestantOptions:
     missing: Missing = "refuse"
     seed: int = 0
     ranked: bool = False
-    engine: str | None = None
-    master: str | None = None
-    tolerance: float | None = None
-    passes: int = 3
+    large: Mapping[str, Any] = field(default_factory=lambda: defaults_of(EngineArguments))
     opened: OpenConnections = field(default_factory=OpenConnections)
     X: Any = None
     cost_rows: str | None = None
@@ -261,10 +257,10 @@ class ContestantOptions:
     def given(self) -> list[str]:
         """The names of the options that were given."""
         default = ContestantOptions(
-            level=self.level, seed=self.seed, ranked=self.ranked, tolerance=self.tolerance, passes=self.passes,
-            opened=self.opened,
-        )  # fmt: skip
-        return [part.name for part in fields(self) if getattr(self, part.name) is not getattr(default, part.name)]
+            level=self.level, seed=self.seed, ranked=self.ranked, opened=self.opened, large=self.large
+        )
+        given = [part.name for part in fields(self) if getattr(self, part.name) is not getattr(default, part.name)]
+        return [*given, *(name for name in ("engine", "master") if self.large[name] is not None)]
 
     @property
     def truth_is_given(self) -> bool:
@@ -331,19 +327,17 @@ class ContestantOptions:
             missing=self.missing,
             seed=self.seed,
             measures=[],
-            engine=self.engine,
-            master=self.master,
-            tolerance=self.tolerance,
-            passes=self.passes,
+            **self.large,
         )
 
     def lazy_source(self, data: Any) -> LazySource | None:
         """The lazy source of the data, where they are not read into memory."""
-        return find_lazy_source(data, self.engine, self.master, self.opened)
+        return find_lazy_source(data, self.large["engine"], self.large["master"], self.opened)
 
     def for_source(self, source: LazySource) -> ContestantOptions:
         """The options for a lazy source: a frame brings its own engine."""
-        return self if source.batches is not None else replace(self, engine=None, master=None)
+        own = {**self.large, "engine": None, "master": None}
+        return self if source.batches is not None else replace(self, large=own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,7 +463,7 @@ def is_contestant(item: Any) -> bool:
 
 
 def read_columns(
-    data: Any, reading: ContestantOptions, names: Sequence[str] | None = None, *, same_cases: bool = True
+    data: Any, reading: ContestantOptions, names: Sequence[str] | None, *, same_cases: bool
 ) -> dict[str, Contestant]:
     """Several classifiers in one file: a column of predictions, or of scores, or one of both, each."""
     given = {by: list(getattr(reading, by)) for by in ("predicted", "score") if _several(getattr(reading, by))}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from heldout.api.options import CountedArguments, takes
+from heldout.api.options import CountArguments, takes
 from heldout.engines.accumulator import Evidence, checked_threshold
 from heldout.engines.engine_choice import EngineOptions, counted_elsewhere
 from heldout.engines.memory import counted
@@ -18,8 +18,8 @@ from heldout.predictions.slice_plans import name_slices
 from heldout.predictions.source import ReadOptions, Source, gather
 
 
-@takes(CountedArguments)
-def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArguments]) -> Evidence:
+@takes(CountArguments)
+def count(data: Any = None, predicted: Any = None, **options: Unpack[CountArguments]) -> Evidence:
     """Only count: evidence that merges with +, is saved to a small file, and can be evaluated later.
 
     Where not every part shows all classes, or scores speak for one of two, name them with `labels` and `positive`, so
@@ -82,8 +82,8 @@ def count(data: Any = None, predicted: Any = None, **options: Unpack[CountedArgu
     return count_with_source(data, predicted, **options)[0]
 
 
-@takes(CountedArguments)
-def count_with_source(data: Any, predicted: Any = None, **options: Unpack[CountedArguments]) -> tuple[Evidence, Source]:
+@takes(CountArguments)
+def count_with_source(data: Any, predicted: Any = None, **options: Unpack[CountArguments]) -> tuple[Evidence, Source]:
     """The evidence of predictions in any form, and where they came from."""
     where = EngineOptions.from_options(options).checked()
     predicted, options["score"], _ = take_as_scores(predicted, options["score"])

@@ -167,13 +167,13 @@ def from_cv_results(results: Any, *, top: int | None = None) -> dict[str, dict[s
     {'C=1': [0.8, 0.7], 'C=9': [0.9, 0.6]}
 
     """
-    held = getattr(results, "cv_results_", results)
-    if is_cross_validation(held):
-        return {"learner": dict(held)}
-    if is_cross_validated(held):
-        return {str(name): dict(scores) for name, scores in held.items()}
-    is_table = isinstance(held, Mapping) or hasattr(held, "columns")
-    columns: dict[str, Any] = {str(name): held[name] for name in held} if is_table else {}
+    results_table = getattr(results, "cv_results_", results)
+    if is_cross_validation(results_table):
+        return {"learner": dict(results_table)}
+    if is_cross_validated(results_table):
+        return {str(name): dict(scores) for name, scores in results_table.items()}
+    is_table = isinstance(results_table, Mapping) or hasattr(results_table, "columns")
+    columns: dict[str, Any] = {str(name): results_table[name] for name in results_table} if is_table else {}
     splits: dict[str, dict[int, Any]] = {}
     for name, values in columns.items():
         match = SPLIT_COLUMN.fullmatch(name)

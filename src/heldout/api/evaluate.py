@@ -10,9 +10,9 @@ from typing import Any, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.api.fitted_model import is_model, predict_cases
+from heldout.api.fitted_model import NO_MODEL, is_model, predict_cases
 from heldout.api.options import EvaluateArguments, takes
-from heldout.arguments import listing
+from heldout.arguments import check_rows, listing
 from heldout.engines import memory
 from heldout.engines.accumulator import Evidence, checked_threshold
 from heldout.engines.engine_choice import EngineOptions, counted_elsewhere, known_evidence, only_evidence
@@ -134,8 +134,8 @@ def evaluate(
     recall[yes] 1.000 [.342 – 1.000] (0.95 wilson, n = 2)
 
     """
-    data, predicted, options, said = _read_first(data, predicted, y, options)
-    notes = said
+    data, predicted, options, remarks = _read_first(data, predicted, y, options)
+    notes = remarks
     settings = Settings.from_options(options)
     settings = replace(settings, **_check_review_options(options["ignore"], options["limits"]))
     settings.checked()
@@ -146,12 +146,7 @@ def evaluate(
     unfolded = is_no_column(options["fold"])
     roles |= {"fold": None if unfolded else options["fold"], "id": options["id"]}
     beside = {**roles, "score": score, "threshold": options["threshold"], "slices": slices}
-    for name, value in (("rows", options["rows"]), ("cost_rows", options["cost_rows"])):
-        if value not in (None, "truth", "predicted"):
-            raise OptionError(
-                f"{name} must be 'truth' or 'predicted'. Got {value!r}.",
-                hint=f"write {name}='truth' or {name}='predicted'.",
-            )
+    check_rows("rows", options["rows"])
     counted: Counted | None = None
     where = EngineOptions.from_options(options).checked()
     if isinstance(data, Confusion):
@@ -169,7 +164,7 @@ def evaluate(
         guess_fold = not unfolded and (settings.method is None or settings.by_fold() is not None)
         asked = ReadOptions(labels, missing, score, settings.positive, cut, slices, guess_fold=guess_fold)
         elsewhere, more = _count_elsewhere(data, roles, asked, where, ranked=settings.ranked)
-        notes = (*said, *more)
+        notes = (*remarks, *more)
         if elsewhere is not None:
             counted, source = elsewhere
             confusion = counted.confusion
@@ -188,10 +183,10 @@ def evaluate(
             )
             _check_ids(predictions)
             confusion = _count(predictions)
-            notes = (*said, *predictions.said)
+            notes = (*remarks, *predictions.said)
     folded = None if predictions is None or predictions.fold is None else Folded(fold_dependence(predictions))
-    made = judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
-    return made if options["ledger"] is None else enter_evaluation(made, options["ledger"], "evaluate")
+    evaluation = judge(confusion, predictions, settings, source=source, notes=notes, folded=folded, counted=counted)
+    return evaluation if options["ledger"] is None else enter_evaluation(evaluation, options["ledger"], "evaluate")
 
 
 def _read_first(
@@ -208,12 +203,12 @@ def _read_first(
     elif y is not None:
         if data is not None or options["truth"] is not None:
             raise OptionError(
-                "y was given, the true classes of the cases of a model, and there is no model.",
+                NO_MODEL,
                 hint="pass evaluate(model, X, y), or the truth and the predictions alone: evaluate(truth, predicted).",
             )
         options = {**options, "truth": y}
-    predicted, score, said = take_as_scores(predicted, options["score"])
-    return data, predicted, {**options, "score": score}, said
+    predicted, score, remarks = take_as_scores(predicted, options["score"])
+    return data, predicted, {**options, "score": score}, remarks
 
 
 def _count_batches(batches: Iterator[Any], options: EvaluateArguments) -> Evidence:
@@ -307,9 +302,9 @@ def _relabelled(counted: Counted, labels: Sequence[Label] | None) -> Confusion:
     """The counts over these labels, which may only be those that were counted: scores and slices go by them."""
     if labels is None:
         return counted.confusion
-    given = fitted(tuple(labels), counted.labels)
-    if tuple(given) != counted.labels:
-        raise refuse_other_labels(counted.labels, given, "before")
+    named = fitted(tuple(labels), counted.labels)
+    if tuple(named) != counted.labels:
+        raise refuse_other_labels(counted.labels, named, "before")
     return counted.confusion
 
 

@@ -10,8 +10,8 @@ from heldout.errors import HeldoutError, LearnerError, OptionError, first_line
 from heldout.evidence import Label, join_labels
 from heldout.predictions.label_encoding import as_label, encode
 from heldout.predictions.positive_class import fitted
-from heldout.resampling.split_task import Classes, capture_warnings, predict_scores
 
+NO_MODEL = "y was given, the true classes of the cases of a model, and there is no model."
 GIVE_ALL = "pass the model, its features and the true classes: evaluate(model, X, y)."
 
 
@@ -41,6 +41,9 @@ def predict_cases(
         given = "score" if options["score"] is not None else "truth"
         raise OptionError(f"A model was given together with {given}=.", hint=GIVE_ALL)
     options = {**options, "truth": truth}
+    # Running learners takes plans and learners with it, which columns of predictions need not wait for.
+    from heldout.resampling.split_task import capture_warnings
+
     try:
         with capture_warnings():
             predicted = np.asarray(model.predict(X))
@@ -51,12 +54,17 @@ def predict_cases(
             scores = _find_scores(model, X, len(predicted), labels, own) if scored else None
             options |= {"labels": labels, "score": scores}
     except Exception as error:
-        what = error.what.rstrip(".") if isinstance(error, HeldoutError) else first_line(error)
-        raise LearnerError(
-            f"The model {type(model).__name__} could not predict these cases: {what}.",
-            hint="fit it first, and pass the features in the form and with the columns that it was fitted on.",
-        ) from error
+        raise explain_failure(model, error, "features") from error
     return (None if options["threshold"] is not None and options["score"] is not None else predicted), options
+
+
+def explain_failure(model: Any, error: Exception, data: str) -> LearnerError:
+    """What is said of a model that fails on the cases that it was given."""
+    what = error.what.rstrip(".") if isinstance(error, HeldoutError) else first_line(error)
+    return LearnerError(
+        f"The model {type(model).__name__} could not predict these cases: {what}.",
+        hint=f"fit it first, and pass the {data} in the form and with the columns that it was fitted on.",
+    )
 
 
 def _find_labels(own: Any, truth: Any, asked: Any) -> tuple[Label, ...]:
@@ -68,8 +76,10 @@ def _find_labels(own: Any, truth: Any, asked: Any) -> tuple[Label, ...]:
 
 def _find_scores(model: Any, X: Any, n: int, labels: tuple[Label, ...], own: Any) -> Any:
     """One column of scores for each of these classes; None where the model gives none."""
-    place = {label: at for at, label in enumerate(labels)}
-    places = np.array([place[as_label(label, "classes_")] for label in own.tolist()], dtype=np.int64)
+    from heldout.resampling.split_task import Classes, predict_scores
+
+    index_of = {label: at for at, label in enumerate(labels)}
+    places = np.array([index_of[as_label(label, "classes_")] for label in own.tolist()], dtype=np.int64)
     rank = np.full(len(labels), -1, dtype=np.int64)
     rank[places] = np.arange(len(places))
     scores, _ = predict_scores(model, X, n, Classes(labels, own, places, rank), places)

@@ -35,6 +35,7 @@ from heldout.resampling.learning_curve import (
     learn,
 )
 from heldout.resampling.outcome import Run
+from heldout.resampling.run import OnError
 from heldout.result import keeps_backend
 from heldout.results.evaluation import Evaluation
 from heldout.results.evaluation_builder import Settings
@@ -59,7 +60,7 @@ def learning_curve(
     level: float = 0.95,
     seed: int = 0,
     jobs: int | Literal["auto"] | None = None,
-    on_error: Literal["raise", "record"] = "raise",
+    on_error: OnError = "raise",
     progress: Progress = None,
     ignore: str | Iterable[str] = (),
     **data: Unpack[DataArguments],
@@ -208,9 +209,9 @@ class CurveMeasure:
         if not len(run.rows):
             return Estimate(name, class_, average, np.nan, np.nan, np.nan, level, "", 0, NOT_TRAINED)
         plan = subsampling(len(of_draws))
-        found: Evaluation = evaluate_run(run, self.problem, plan, Judging(self.settings), None, None)
-        of_draws[run.finished] = found.per_fold(self.quantity)
-        return found.get(name, class_=class_, average=average)
+        evaluation: Evaluation = evaluate_run(run, self.problem, plan, Judging(self.settings), None, None)
+        of_draws[run.finished] = evaluation.per_fold(self.quantity)
+        return evaluation.get(name, class_=class_, average=average)
 
 
 def take_size(run: Run, sets: NestedTrainingSets, at: int, *, training: bool = False) -> Run:

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any, ForwardRef, ParamSpec, TypedDict, TypeVar
 
-from heldout.arguments import Label, Missing
+from heldout.arguments import MISSING, Label, Missing
 from heldout.synonyms import positional, refuse_too_many, translate
 from heldout.threads import use_threads
 
 # The parts of a command's help.
 INPUT, LARGE, INTERVALS, OUTPUT, RUNNING = "Input", "Large data", "Intervals", "Output", "Running"
 PLANNED, ASSUMED = "Question", "Taken as given"
+
+# How often scores are read unless it is said.
+USUAL_PASSES = 3
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,6 +45,11 @@ class Option:
     shown: bool = False
 
 
+def make_switch(help: str, panel: str) -> Option:  # noqa: A002 - as the option calls it
+    """A flag without a value, which is off unless it is given."""
+    return Option(default=False, help=help, panel=panel, kind=bool, shown=True)
+
+
 # Which column has which role.
 Truth = Annotated["Any", Option(None, "COLUMN", "Column of the true class.", INPUT)]
 Score = Annotated[
@@ -59,7 +67,7 @@ Threshold = Annotated[
     Option(
         None,
         "T",
-        "Predict the positive class where the score is at least this, instead of a predicted column.",
+        "Threshold: predict the positive class where the score is at least this; replaces a column of predictions.",
         INPUT,
         kind=float,
     ),
@@ -73,8 +81,8 @@ Fold = Annotated[
     Option(
         None,
         "COLUMN",
-        "Column that says which model of a cross-validation made each prediction; none for no folds, whatever columns "
-        "are called.",
+        "Column of folds: which model of a cross-validation made each prediction; none ignores columns that look like "
+        "folds.",
         INPUT,
     ),
 ]
@@ -107,7 +115,7 @@ MatrixRows = Annotated[
     Option(
         None,
         "truth|predicted",
-        "What the rows of --matrix are; truth by default, or what the names of its axes say.",
+        "What the rows of --matrix are; by default the truth, unless the names of its axes say otherwise.",
         INPUT,
     ),
 ]
@@ -115,7 +123,7 @@ MissingRows = Annotated[
     "Missing",
     Option(
         "refuse",
-        "refuse|drop",
+        "|".join(MISSING),
         "What to do with rows that lack a value: refuse them (the default), or drop them and say how many.",
         INPUT,
     ),
@@ -124,7 +132,9 @@ MissingRows = Annotated[
 # The classes, and what errors cost.
 Positive = Annotated[
     "Label | None",
-    Option(None, "CLASS", "The positive class; of usual pairs such as no and yes or 0 and 1 it is known.", INPUT),
+    Option(
+        None, "CLASS", "The positive class; by default known for usual pairs such as no and yes, or 0 and 1.", INPUT
+    ),
 ]
 Labels = Annotated[
     "Sequence[Label] | None",
@@ -166,7 +176,7 @@ IntervalMethod = Annotated[
     Option(
         None,
         "METHOD",
-        "Interval method wherever it applies, such as bootstrap; without, the best of each kind.",
+        "Interval method wherever it applies, such as bootstrap; by default the best for each measure.",
         INTERVALS,
     ),
 ]
@@ -248,7 +258,7 @@ class EngineArguments(TypedDict, total=False):
         Option(
             None,
             "ENGINE",
-            "What reads and counts: memory, stream, polars, duckdb, dask or spark; chosen by the size without.",
+            "Engine that reads and counts: memory, stream, polars, duckdb, dask or spark; by default chosen by size.",
             LARGE,
         ),
     ]
@@ -257,8 +267,7 @@ class EngineArguments(TypedDict, total=False):
         Option(
             None,
             "URL",
-            "The cluster that --engine spark or dask runs on: spark://host:7077, yarn, tcp://host:8786; without, this "
-            "machine.",
+            "Cluster for --engine spark or dask: spark://host:7077, yarn, tcp://host:8786; by default this machine.",
             LARGE,
         ),
     ]
@@ -267,21 +276,28 @@ class EngineArguments(TypedDict, total=False):
         Option(
             None,
             "WIDTH",
-            "How far areas under curves may be off where scores are counted in bins; a twentieth of their standard "
-            "error without.",
+            "How far areas under curves may be off where scores are counted in bins; by default a twentieth of their "
+            "standard error.",
             LARGE,
             kind=float,
         ),
     ]
     passes: Annotated[
-        "int", Option(3, "N", "How often the scores may be read to get there; 3 by default.", LARGE, kind=int)
+        "int",
+        Option(
+            USUAL_PASSES,
+            "N",
+            f"How often the scores may be read to reach that tolerance; {USUAL_PASSES} by default.",
+            LARGE,
+            kind=int,
+        ),
     ]
     threads: Annotated[
         "int | None",
         Option(
             None,
             "N",
-            "How many threads count; as many as there are cores, or as POLARS_MAX_THREADS says, without.",
+            "Number of threads that count; by default one per core, or POLARS_MAX_THREADS.",
             LARGE,
             kind=int,
         ),
@@ -299,7 +315,7 @@ class ColumnArguments(TypedDict, total=False):
     fold: Fold
 
 
-class CountArguments(ColumnArguments, total=False):
+class CaseColumnArguments(ColumnArguments, total=False):
     """What counting takes, apart from the engine."""
 
     slices: Slices
@@ -351,7 +367,7 @@ class ReviewArguments(TypedDict, total=False):
     limits: Limits
 
 
-class CountedArguments(CountArguments, EngineArguments, total=False):
+class CountArguments(CaseColumnArguments, EngineArguments, total=False):
     """What `count` takes."""
 
 
@@ -420,12 +436,12 @@ class DataArguments(TypedDict, total=False):
     missing: MissingRows
 
 
-class PlanArguments(TypedDict, total=False):
+class StudyArguments(TypedDict, total=False):
     """What is taken as given of a test set that is planned, and what is asked of it."""
 
     value: Annotated[
         "float | None",
-        Option(None, "VALUE", "The value that is expected of the measure, such as 0.9.", PLANNED, kind=float),
+        Option(None, "VALUE", "The expected value of the measure, such as 0.9.", PLANNED, kind=float),
     ]
     width: Annotated[
         "float | None",
@@ -433,7 +449,9 @@ class PlanArguments(TypedDict, total=False):
     ]
     against: Annotated[
         "float | None",
-        Option(None, "VALUE", "The value expected of another classifier, to be told apart.", PLANNED, kind=float),
+        Option(
+            None, "VALUE", "The expected value of another classifier: plan to show the difference.", PLANNED, kind=float
+        ),
     ]
     margin: Annotated[
         "float | None",
@@ -441,7 +459,13 @@ class PlanArguments(TypedDict, total=False):
     ]
     n: Annotated[
         "int | None",
-        Option(None, "N", "Say what this many cases come to, instead of how many are needed.", PLANNED, kind=int),
+        Option(
+            None,
+            "N",
+            "Number of cases at hand: say what they would show, instead of how many are needed.",
+            PLANNED,
+            kind=int,
+        ),
     ]
     power: Annotated[
         "float",
@@ -451,14 +475,21 @@ class PlanArguments(TypedDict, total=False):
     prevalence: Prevalence
     recall: Annotated[
         "float | None",
-        Option(None, "SHARE", "Recall, for precision and F1: it says how many cases count.", ASSUMED, kind=float),
+        Option(
+            None,
+            "SHARE",
+            "Expected recall, for precision and F1, whose denominators depend on it.",
+            ASSUMED,
+            kind=float,
+        ),
     ]
     precision: Annotated[
-        "float | None", Option(None, "SHARE", "Precision, for F1 in place of the recall.", ASSUMED, kind=float)
+        "float | None",
+        Option(None, "SHARE", "Expected precision, for F1, in place of the recall.", ASSUMED, kind=float),
     ]
     auc: Annotated[
         "float | None",
-        Option(None, "AREA", "Area under the ROC curve, for losses and calibration.", ASSUMED, kind=float),
+        Option(None, "AREA", "Expected area under the ROC curve, for losses and calibration.", ASSUMED, kind=float),
     ]
     discordance: Annotated[
         "float | None",
@@ -488,8 +519,8 @@ class PlanArguments(TypedDict, total=False):
         Option(
             None,
             "COUNTS",
-            "An earlier study, for what is not known: 45/50 hits, 30+70 positives and negatives of an area, 12,5/200 "
-            "right by one alone.",
+            "Counts of an earlier study, in place of expected values: 45/50 hits; for areas 30+70 positives and "
+            "negatives; for two classifiers 12,5/200 (only A right, only B right, all).",
             ASSUMED,
         ),
     ]
@@ -498,7 +529,7 @@ class PlanArguments(TypedDict, total=False):
         Option(
             None,
             "SHARE",
-            "How sure the width or the power is to be, instead of on average; 0.8 for a width with a pilot.",
+            "Probability of reaching the width or the power, instead of on average; 0.8 for a width with a pilot.",
             ASSUMED,
             kind=float,
         ),
@@ -556,7 +587,9 @@ def takes(arguments: type, *, after: str = "") -> Callable[[Callable[P, R]], Cal
 def _signature(function: Callable[..., Any], arguments: type, after: str) -> inspect.Signature:
     """The signature of a function with its options in the place of `**options`."""
     own = inspect.signature(function)
-    parameters = [one for one in own.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters = [
+        parameter for parameter in own.parameters.values() if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
     options = [
         inspect.Parameter(
             name,
@@ -566,5 +599,5 @@ def _signature(function: Callable[..., Any], arguments: type, after: str) -> ins
         )
         for name, declared in arguments.__annotations__.items()
     ]
-    at = [one.name for one in parameters].index(after) + 1 if after else len(parameters)
+    at = [parameter.name for parameter in parameters].index(after) + 1 if after else len(parameters)
     return own.replace(parameters=[*parameters[:at], *options, *parameters[at:]])

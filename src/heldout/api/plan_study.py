@@ -9,11 +9,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from heldout.api.options import PlanArguments, takes
+from heldout.api.options import StudyArguments, takes
 from heldout.arguments import check_level, check_share, check_whole, listing
-from heldout.comparisons.pair_test import KINDS, MarginKind, check_margin, interval_level
+from heldout.comparisons.margins import KINDS, MarginKind, check_margin, check_margin_given, interval_level
 from heldout.errors import OptionError
-from heldout.gates.judging import check_gate_level
+from heldout.gates.outcomes import check_gate_level
+from heldout.intervals.methods import METHODS
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
 from heldout.studies.assumptions import (
@@ -43,13 +44,13 @@ OF_GROUPS = ("group_size", "icc", "group_variation")
 OF_PAIRS = ("discordance", "correlation", "paired")
 
 
-@takes(PlanArguments)
+@takes(StudyArguments)
 def plan_study(
     what: str = "accuracy",
     *,
     margin_kind: MarginKind = "non-inferiority",
     paired: bool = True,
-    **options: Unpack[PlanArguments],
+    **options: Unpack[StudyArguments],
 ) -> StudyPlan:
     """Plan a test set: how many cases until an interval is narrow, a gate is passed or a difference is shown.
 
@@ -184,10 +185,7 @@ def _check_question(given: dict[str, Any], written: Written | None, *, differs: 
     kind = given["margin_kind"]
     if kind not in KINDS:
         raise OptionError(f"A margin is judged for {listing(KINDS)}. Got {kind!r}.", hint="use one.")
-    if kind == "equivalence" and given["margin"] is None:
-        raise OptionError(
-            "There is no margin for equivalence.", hint="say how much does not matter (margin=, --margin)."
-        )
+    check_margin_given(given["margin"], kind)
 
 
 def _read_groups(given: dict[str, Any]) -> Groups | None:
@@ -314,7 +312,7 @@ def _beliefs(bound: Bound, sampling: Sampling, pilot: tuple[int, ...] | None, gi
     shares = beta_beliefs(hits, n)
     # Grouped cases are planned on the scale of the measure itself.
     bent = bound.name == "f1" and given.groups is not None
-    return [float(one) for one in f1_of_jaccard(np.array(shares))] if bent else shares
+    return [float(belief) for belief in f1_of_jaccard(np.array(shares))] if bent else shares
 
 
 def _ask_difference(
@@ -385,7 +383,7 @@ def _method(bound: Bound, given: Assumptions) -> str:
 def _gate_method(bound: Bound, given: Assumptions) -> str:
     """The method of the limits by which a gate decides."""
     usual = _method(bound, given)
-    return {"wilson": "clopper-pearson", "score": "guarded-dirichlet"}.get(usual, usual)
+    return (METHODS[usual].one_sided or usual) if usual in METHODS else usual
 
 
 def _assumed(options: dict[str, Any], given: Assumptions, *, powered: bool) -> dict[str, float]:
@@ -408,6 +406,6 @@ def _notes(bound: Bound, given: Assumptions, *, differs: bool) -> tuple[str, ...
         notes.append("probabilities are taken to be calibrated, and normal on the logit scale")
     if given.groups is not None and given.groups.size > 1:
         notes.append("more cases in the same groups help little: groups are what counts")
-    if differs and bound.name in ("recall", "false_negative_rate", "specificity", "false_positive_rate"):
+    if differs and bound.name in SHARES and SHARES[bound.name].basis == "a class":
         notes.append("the power is that of the test on the cases of one class")
     return tuple(notes)

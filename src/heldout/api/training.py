@@ -63,10 +63,7 @@ def compute_metrics(
         flat = logits.reshape(-1)
         logits = np.stack([np.zeros_like(flat), flat], axis=1)
     if truth.ndim != 1 or logits.ndim != 2 or len(truth) != len(logits):
-        raise ValuesError(
-            f"The logits have the shape {logits.shape} and the labels {truth.shape}, which do not go together.",
-            hint="a classifier gives one logit for each class of each case, and one label for each case.",
-        )
+        raise refuse_shapes(logits.shape, truth.shape)
     _check_logits(logits[truth != IGNORED])
     probabilities = _softmax(logits)
     names = _name_classes(labels, logits.shape[1])
@@ -74,20 +71,30 @@ def compute_metrics(
     return _evaluate(names, truth, predicted, probabilities, group, positive).metrics(measures)
 
 
+def refuse_shapes(logits: Sequence[int], labels: Sequence[int], classes: int | None = None) -> ValuesError:
+    """What is said of logits and labels that do not fit each other, or not so many classes."""
+    of_classes, name_them = ("", "") if classes is None else (f" with {classes} classes", "; name them with labels=")
+    return ValuesError(
+        f"The logits have the shape {tuple(logits)} and the labels {tuple(labels)}, which do not go "
+        f"together{of_classes}.",
+        hint=f"a classifier gives one logit for each class of each case, and one label for each case{name_them}.",
+    )
+
+
 def _evaluate(names: list[Any] | None, truth: Any, predicted: Any, score: Any, group: Any, positive: Any) -> Evaluation:
     """What is counted of the cases that are not left out; classes without names go by their numbers."""
-    kept, width = truth.reshape(-1) != IGNORED, None if names is None else len(names)
+    known, width = truth.reshape(-1) != IGNORED, None if names is None else len(names)
     places = (
-        _check_places(values.reshape(-1)[kept], width, what)
+        _check_places(values.reshape(-1)[known], width, what)
         for values, what in ((truth, "labels"), (predicted, "predictions"))
     )
     columns = places if names is None else (np.array(names, dtype=object)[at] for at in places)
     return evaluate(
         *columns,
-        score=None if score is None else score[kept],
+        score=None if score is None else score[known],
         labels=names,
         positive=positive,
-        group=None if group is None else group[kept],
+        group=None if group is None else group[known],
     )
 
 

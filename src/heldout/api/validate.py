@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from heldout.arguments import Missing
+from heldout.costs import settle_costs
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.findings.review import check_codes
@@ -25,12 +26,12 @@ from heldout.plans import Plan, Splits, by_column, read_plan
 from heldout.plans.plan import check_apart
 from heldout.predictions.positive_class import choose_positive
 from heldout.resampling.nested_cv import NestedCV, check_nested, fit_nested, nested_note
-from heldout.resampling.run import OnError, cases_of_problem, run
+from heldout.resampling.run import OnError, cases_of_problem, check_on_error, run
 from heldout.resampling.run_evidence import count_every_case_once, count_training, mix_632
 from heldout.resampling.split_task import Inner
 from heldout.resampling.tuning import InnerSplits, add_search, with_inner
 from heldout.result import keeps_backend
-from heldout.results.evaluation_builder import Settings, cost_matrix
+from heldout.results.evaluation_builder import Settings
 from heldout.results.validation import Judging, SeveralValidations, Validation, Validations
 from heldout.synonyms import takes_synonyms
 
@@ -41,7 +42,7 @@ def check_settings(settings: Settings, problem: Problem) -> None:
     k = len(problem.labels)
     # As if every case were answered right: the classes and how many cases each has are all that matters here.
     right = Confusion(problem.labels, np.arange(k), np.arange(k), np.bincount(problem.truth, minlength=k))
-    costs = None if settings.costs is None else cost_matrix(settings.costs, right, settings.cost_rows)
+    costs = None if settings.costs is None else settle_costs(settings.costs, problem.labels, settings.cost_rows)
     if settings.measures == "all":
         return
     for name in [settings.measures] if isinstance(settings.measures, str | Measure) else settings.measures:
@@ -175,11 +176,7 @@ def validate(
     asked = "all" if measures is None else name_measures(measures)
     settings = Settings(positive, asked, costs, cost_rows, level, method, seed, replicates, check_codes(ignore))
     settings.checked()
-    if on_error not in ("raise", "record"):
-        raise OptionError(
-            f"on_error must be 'raise' or 'record'. Got {on_error!r}.",
-            hint="'record' keeps the splits that worked, and says how many are missing.",
-        )
+    check_on_error(on_error)
     learners = read_learners(learner, seed)
     dropped = [*([drop] if isinstance(drop, str) else drop), *([fold] if isinstance(fold, str) else [])]
     data = LearningData(X, y, target, group, features, dropped, labels, missing)

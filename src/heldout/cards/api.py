@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from heldout.api.fitted_model import explain_failure
 from heldout.api.validate import validate
 from heldout.arguments import Missing, check_level, check_whole, listing
 from heldout.arrays import Codes
@@ -31,7 +32,7 @@ from heldout.cards.size_and_speed import measure_size, measure_speed, not_timed
 from heldout.cards.surrogate import FoldLikeness, fit_surrogate
 from heldout.cards.usefulness import summarise_performance
 from heldout.engines import memory
-from heldout.errors import ColumnError, LearnerError, OptionError, first_line
+from heldout.errors import ColumnError, OptionError
 from heldout.evidence import Label
 from heldout.intervals.dependence import ONCE, Dependence
 from heldout.learners.data import read_problem
@@ -161,11 +162,7 @@ def _predict_all(model: Any, problem: Problem, classes: Classes) -> Run:
         predicted = predict_classes(model, problem.features, n, classes)
         scores, kind = predict_scores(model, problem.features, n, classes, np.arange(len(problem.labels)))
     except Exception as error:
-        what = error.what.rstrip(".") if hasattr(error, "what") else first_line(error)
-        raise LearnerError(
-            f"The model {type(model).__name__} could not predict these cases: {what}.",
-            hint="fit it first, and pass the data in the form and with the columns that it was fitted on.",
-        ) from error
+        raise explain_failure(model, error, "data") from error
     splits = Splits.of(n, [everything], [np.empty(0, dtype=np.int64)])
     return Run(splits, np.zeros(1, dtype=np.int64), everything, np.zeros(n, dtype=np.int64), predicted, scores, kind)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from heldout.arguments import write_sentence
 from heldout.cards import card_report
 from heldout.cards.card_report import card_blocks, card_page_blocks
 from heldout.cards.importance import Importance
@@ -60,8 +61,8 @@ class Card(Result):
     notes: tuple[str, ...] = ()
     fingerprint: str = ""
 
-    def __repr__(self) -> str:
-        return f"<Card of {self.learner}, {self.n:,} cases; print it to read it>"
+    def _describe(self) -> str:
+        return f"Card of {self.learner}, {self.n:,} cases"
 
     def answered(self, **answers: str | None) -> Card:
         """The same card with answers to some of the questions that only a person can answer."""
@@ -267,7 +268,7 @@ class CardPair(Result):
         columns = (Column(""), *(Column(name, wrap=True) for name in self.names))
         a = self.first
         where = f"{a.source or 'data'} · {count(a.n)} cases · {100 * a.level:g} % intervals"
-        notes = [Note(f"{text[0].upper()}{text[1:]}.", "warning") for text in self.differences]
+        notes = [Note(write_sentence(text), "warning") for text in self.differences]
         which = Prose("Which is better on the same cases: heldout compare.")
         return [Title(f"{self.names[0]} beside {self.names[1]}", where), Table(columns, tuple(rows)), which, *notes]
 

@@ -6,9 +6,10 @@ It stands apart from `card`, as every report stands apart from its result.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from heldout.arguments import listing
+from heldout.arguments import capitalize, listing, write_sentence
 from heldout.cards.importance import FeatureImportance
 from heldout.cards.questions import UNANSWERED, list_names
 from heldout.cards.size_and_speed import VARIES
@@ -16,7 +17,8 @@ from heldout.cards.surrogate import REFERENCE as LIKENESS
 from heldout.cards.surrogate import Fork, Leaf, Node, Share, shorten_name
 from heldout.cards.usefulness import REFERENCE as BENEFIT
 from heldout.errors import ValuesError
-from heldout.report.interval_chart import Mark, forest_chart, track_floor
+from heldout.report.evaluation import titled
+from heldout.report.interval_chart import Mark, estimate_cells, forest_chart, track_floor
 from heldout.show.blocks import (
     Block,
     Cell,
@@ -31,9 +33,11 @@ from heldout.show.blocks import (
     Table,
     Title,
     Verbatim,
+    head_columns,
+    head_interval,
 )
 from heldout.show.chart import Axis, Chart, Ribbon, Stroke
-from heldout.show.numbers import UNDEFINED, count, digits_between, limits, percent, share
+from heldout.show.numbers import UNDEFINED, count, digits_between, in_brackets, percent, share
 
 if TYPE_CHECKING:
     from heldout.cards.card import Card
@@ -95,7 +99,9 @@ def with_limits(figure: Share) -> str:
     if math.isnan(figure.value):
         return UNDEFINED
     return (
-        share(figure.value) if math.isnan(figure.low) else f"{share(figure.value)} [{limits(figure.low, figure.high)}]"
+        share(figure.value)
+        if math.isnan(figure.low)
+        else f"{share(figure.value)} {in_brackets(figure.low, figure.high)}"
     )
 
 
@@ -113,7 +119,7 @@ def size_sentence(card: Card) -> str:
         else f"{count(size.features)} features; {size.used_how}"
     )
     pickled = size.bytes_why or f"{bytes_text(size.bytes)} when pickled"
-    verdict = f"{size.reading.verdict[0].upper()}{size.reading.verdict[1:]}"
+    verdict = capitalize(size.reading.verdict)
     return f"{verdict}: {_lower(size.reading.sentence)}\n{contents}; {used}; {pickled}."
 
 
@@ -160,7 +166,7 @@ def fidelity_sentence(card: Card) -> str:
         f"Beyond its commonest prediction, {shorten_name(fidelity.commonest_answer)} ({share(fidelity.commonest)}), "
         f"that is {with_limits(fidelity.beyond)} of the way to a perfect likeness."
         if not math.isnan(fidelity.beyond.value)
-        else f"{fidelity.beyond.undefined[0].upper()}{fidelity.beyond.undefined[1:]}."
+        else write_sentence(fidelity.beyond.undefined)
     )
     return (
         f"A tree of at most {fidelity.depth} questions says what the model says for {with_limits(fidelity.agreement)} "
@@ -240,32 +246,25 @@ def card_blocks(card: Card, *, full: bool = False) -> list[Block]:
     blocks.append(Prose(fidelity_sentence(card), label="Surrogate"))
     if card.fidelity.tree is not None:
         blocks.append(Verbatim(card.fidelity.text))
-    blocks += [Note(_sentence(text)) for text in card.fidelity.notes]
+    blocks += [Note(write_sentence(text)) for text in card.fidelity.notes]
     blocks.append(Prose(speed_sentence(card), label="Speed"))
     blocks.append(Prose(usefulness_sentence(card), label="Use"))
     blocks.append(Prose(questions_sentence(card), label="Open"))
     answered = len(card.unanswered) < len(card.answers.texts)
     if full or answered:
         blocks.append(question_table(card, unanswered=full))
-    return [*blocks, *(Note(_sentence(text), "warning") for text in card.notes)]
+    return [*blocks, *(Note(write_sentence(text), "warning") for text in card.notes)]
 
 
 def performance_blocks(card: Card, *, full: bool) -> list[Block]:
     """The verdict and the measures behind it."""
     performance = card.performance
-    estimates = list(zip(performance.named, performance.estimates, strict=True))
+    # The heading of the card names the positive class.
+    estimates = [(titled(replace(e, class_=None)), e) for e in performance.estimates]
     shown = estimates if full else estimates[:SHOWN_ESTIMATES]
     floor = track_floor(e for _, e in shown)
-    rows = tuple(
-        (
-            name,
-            Number(e.value, e.style, e.digits),
-            Range(e.low, e.high, e.style, e.digits),
-            None if math.isnan(e.value) or e.style != "share" else Span(e.value, e.low, e.high, floor),
-        )
-        for name, e in shown
-    )
-    columns = (Column("measure"), Column("value", "right"), Column(f"{100 * card.level:g} % interval"), Column(""))
+    rows = tuple((name, *estimate_cells(e, floor)) for name, e in shown)
+    columns = head_columns("measure", ">value", head_interval(card.level), "")
     return [Prose(performance.verdict, label="Verdict"), Table(columns, rows)]
 
 
@@ -284,7 +283,7 @@ def importance_blocks(card: Card, *, full: bool) -> list[Block]:
         blocks.append(Note(f"{number} with an importance of at most {most:.3g} {are} not shown."))
     if importance.related:
         blocks.append(Note(related_sentence(card)))
-    return [*blocks, *(Note(_sentence(text)) for text in importance.notes)]
+    return [*blocks, *(Note(write_sentence(text)) for text in importance.notes)]
 
 
 def _first(features: tuple[FeatureImportance, ...]) -> tuple[FeatureImportance, ...]:
@@ -313,12 +312,7 @@ def importance_table(card: Card, shown: tuple[FeatureImportance, ...]) -> Table:
                 span,
             )
         )
-    columns = (
-        Column("feature, shuffled"),
-        Column(importance.change, "right"),
-        Column(f"{100 * card.level:g} % interval"),
-        Column(""),
-    )
+    columns = head_columns("feature, shuffled", Column(importance.change, "right"), head_interval(card.level), "")
     return Table(columns, tuple(rows))
 
 
@@ -346,7 +340,7 @@ def rule_table(node: Node) -> Table:
         (" and ".join(conditions) or "always", shorten_name(leaf.answer), leaf.cases, Number(leaf.share, "percent"))
         for conditions, leaf in rules(node)
     )
-    columns = (Column("if", wrap=True), Column("prediction"), Column("cases", "right"), Column("as the model", "right"))
+    columns = head_columns(Column("if", wrap=True), "prediction", ">cases", ">as the model")
     return Table(columns, rows)
 
 
@@ -359,10 +353,6 @@ def rules(node: Node, before: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...
     if isinstance(node, Fork):
         return [*rules(node.yes, (*before, node.holds)), *rules(node.no, (*before, node.fails))]
     return [(before, node)]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 DRAWN_FEATURES = 20
@@ -379,7 +369,7 @@ def card_page_blocks(card: Card) -> list[Block]:
         Section("Speed and memory", _speed(card), "speed"),
         Section("Usefulness", _usefulness(card), "usefulness"),
         Section("For a person to answer", (Prose(questions_sentence(card)), question_table(card)), "questions"),
-        *(Note(_sentence(text), "warning") for text in card.notes),
+        *(Note(write_sentence(text), "warning") for text in card.notes),
     ]
 
 
@@ -401,7 +391,7 @@ def _importance(card: Card) -> tuple[Block, ...]:
     blocks.append(Prose(stability_sentence(card)))
     if importance.related:
         blocks.append(Note(related_sentence(card)))
-    return (*blocks, Note(how), *(Note(_sentence(text)) for text in importance.notes))
+    return (*blocks, Note(how), *(Note(write_sentence(text)) for text in importance.notes))
 
 
 def importance_chart(card: Card) -> Chart:
@@ -420,7 +410,7 @@ def _fidelity(card: Card) -> tuple[Block, ...]:
     if fidelity.tree is None:
         return (Prose(fidelity_sentence(card)),)
     how = f"Fitted to the model's predictions on training parts, compared on test parts; {fidelity.method}. {LIKENESS}."
-    notes = (Note(_sentence(text)) for text in fidelity.notes)
+    notes = (Note(write_sentence(text)) for text in fidelity.notes)
     return Prose(fidelity_sentence(card)), Verbatim(fidelity.text), rule_table(fidelity.tree), Note(how), *notes
 
 
@@ -443,7 +433,7 @@ def _speed(card: Card) -> tuple[Block, ...]:
         f"At most {bytes_text(speed.peak_bytes)} more memory for {speed.batch.rows:,} rows, as Python and NumPy "
         f"asked for it. {speed.cores} cores, Python {speed.python}."
     )
-    return Table(columns, rows), memory, Note(_sentence(VARIES))
+    return Table(columns, rows), memory, Note(write_sentence(VARIES))
 
 
 def _usefulness(card: Card) -> tuple[Block, ...]:

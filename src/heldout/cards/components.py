@@ -68,8 +68,8 @@ def _trace_pipeline(step: Any, sources: Sources) -> Sources | None:
 
 def _trace_imputer(step: Any, sources: Sources) -> Sources | None:
     """A column without any value in the training rows is dropped, unless it was to be kept."""
-    kept = np.ones(len(sources), dtype=bool) if step.keep_empty_features else ~_is_nan(step.statistics_)
-    return None if step.add_indicator else _select_columns(sources, kept)
+    is_kept = np.ones(len(sources), dtype=bool) if step.keep_empty_features else ~_is_nan(step.statistics_)
+    return None if step.add_indicator else _select_columns(sources, is_kept)
 
 
 def _trace_one_hot(step: Any, sources: Sources) -> Sources | None:

@@ -16,6 +16,7 @@ from heldout.arrays import Codes, Floats
 from heldout.errors import OptionError
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.fold_estimates import corrected_t, nothing_told
+from heldout.intervals.losses import hall
 from heldout.intervals.quantiles import t_value
 from heldout.learners.problem import Problem
 from heldout.resampling.split_task import Classes, predict_classes, predict_scores, take_rows
@@ -117,9 +118,17 @@ class Shuffled:
 
 
 def shuffle_columns(
-    scorer: ModelLosses, features: Any, truth: Codes, columns: list[int], orders: NDArray[np.int64]
+    scorer: ModelLosses,
+    features: Any,
+    truth: Codes,
+    columns: list[int],
+    orders: NDArray[np.int64],
+    units: NDArray[np.int64] | None = None,
 ) -> Shuffled:
     """Shuffle each of the columns by its orders, which have one row per shuffle: columns × shuffles × cases.
+
+    Where `units` say which cases belong together, what a case gets from its own unit does not count: it is no exchange
+    between independent cases. A shuffle leaves one case in n with its own value on average.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> X, y = np.array([[0.0, 5.0], [1.0, 5.0], [0.0, 6.0], [1.0, 6.0]]), np.array([0, 1, 0, 1])
@@ -144,6 +153,10 @@ def shuffle_columns(
         with np.errstate(invalid="ignore"):
             difference = np.where(after.reshape(times * n, -1) == before.reshape(times * n, -1), 0.0, 1.0).any(axis=1)
             rise = np.where(difference, scorer.losses(after, truths) - base, 0.0).reshape(times, n)
+            if units is not None:
+                apart = units[orders[at]] != units
+                # Within one unit there is nothing but such exchanges.
+                rise = np.where(apart, rise * (apart.size / max(apart.sum(), 1)), 0.0) if apart.any() else rise
             variance[at] = rise.var()
         moved[at] = bool(difference.any())
         cases[at], shuffles[at] = rise.mean(axis=0), rise.mean(axis=1)
@@ -225,7 +238,9 @@ class Exchanges:
     group: NDArray[np.int64] | None = None
 
     def limits(self, level: float) -> tuple[float, float, str]:
-        """Student's t limits of the mean change, or why there are none.
+        """Hall's limits of the mean change, with t in place of z, or why there are none.
+
+        Few cases with a rare value, or few groups, decide most of it, and the mean is too low where its spread is.
 
         >>> changes = np.array([0.0, 0.2, 0.1, 0.1])
         >>> low, high, _ = Exchanges(changes, changes[::-1], 0.01, 5).limits(0.95)
@@ -233,7 +248,7 @@ class Exchanges:
         -0.064 0.264
         """
         n, mean = len(self.received), float(self.received.mean())
-        influence = self.received + self.given - 2 * mean
+        influence = np.asarray(self.received + self.given - 2 * mean, dtype=np.float64)
         if self.group is not None:
             group_of = np.unique(self.group, return_inverse=True)[1]
             influence = np.asarray(np.bincount(group_of, weights=influence), dtype=np.float64)
@@ -244,8 +259,10 @@ class Exchanges:
         if spread == 0:
             return math.nan, math.nan, NO_LOSS
         noise = min(n * self.variance / self.shuffles, MOST_NOISE * spread)
-        half = float(t_value(level, units - 1)) * math.sqrt((spread - noise) * units / (units - 1)) / n
-        return mean - half, mean + half, ""
+        variance = (spread - noise) * units / (units - 1) / n**2
+        skewness = float((influence**3).sum()) / spread**1.5
+        low, high = hall(mean, variance, skewness * variance**1.5, float(t_value(level, units - 1)))
+        return low, high, ""
 
 
 TOP = 5
@@ -330,6 +347,7 @@ def kuncheva_index(shared: int, top: int, features: int) -> float:
 # Beyond this association two features count as closely related. What that does to permutation importance: Strobl et al.
 # (2008), BMC Bioinformatics 9:307, and Molnar (2022), Interpretable Machine Learning. The line itself is a convention.
 CLOSE = 0.8
+# Shuffling more columns than this, or relating them to each other, takes long, and nobody reads the list.
 MOST_FEATURES = 200
 MOST_ROWS = 10_000
 LEAST_ROWS = 10
@@ -345,8 +363,8 @@ class RelatedFeatures:
     how: str
 
 
-def find_related(problem: Problem, seed: int = 0, close: float = CLOSE) -> tuple[RelatedFeatures, ...]:
-    """The pairs of columns that go together beyond `close`, the closest first.
+def find_related(problem: Problem, seed: int = 0) -> tuple[RelatedFeatures, ...]:
+    """The pairs of columns that go together beyond CLOSE, the closest first.
 
     >>> X = np.column_stack([np.arange(20.0), 2 * np.arange(20.0) + 1, np.tile([0.0, 1.0], 10)])
     >>> problem = Problem(X, np.tile([0, 1], 10), np.tile([0, 1], 10), (0, 1), names=("a", "b", "c"))
@@ -369,7 +387,7 @@ def find_related(problem: Problem, seed: int = 0, close: float = CLOSE) -> tuple
             strength, how = _measure_association(
                 columns[:, a], columns[:, b], a in problem.nominal, b in problem.nominal
             )
-            if strength > close:
+            if strength > CLOSE:
                 pairs.append(RelatedFeatures(names[a], names[b], strength, how))
     return tuple(sorted(pairs, key=lambda pair: -pair.strength))
 

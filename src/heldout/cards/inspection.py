@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing, suggest
 from heldout.arrays import Codes
 from heldout.cards.importance import (
+    MOST_FEATURES,
     Exchanges,
     FoldChanges,
     Importance,
@@ -96,8 +97,9 @@ class Inspection:
         start = np.broadcast_to(np.arange(len(test)), (len(self.columns), self.shuffles, len(test)))
         scorer = ModelLosses(model, self.classes, self.measure, self.problem.truth[train])
         features, truth = take_rows(self.problem.features, test), self.problem.truth[test]
-        shuffled = shuffle_columns(scorer, features, truth, list(self.columns), rng.permuted(start, axis=2))
         group = None if self.problem.group is None else self.problem.group[test]
+        units, orders = np.arange(len(test)) if group is None else group, rng.permuted(start, axis=2)
+        shuffled = shuffle_columns(scorer, features, truth, list(self.columns), orders, units)
         exchanges = tuple(
             Exchanges(cases, donors, variance, self.shuffles, group)
             for cases, donors, variance in zip(shuffled.cases, shuffled.donors, shuffled.variance.tolist(), strict=True)
@@ -185,10 +187,6 @@ def _inspect_each(
         yield from (inspect_fold(*task) for task in tasks)
         return
     yield from run_by_processes(inspect_fold, tasks, jobs)
-
-
-# Shuffling more columns than this takes long, and nobody reads the list.
-MOST_FEATURES = 200
 
 
 def choose_columns(problem: Problem, permute: Sequence[str] | None) -> tuple[tuple[int, ...], str]:

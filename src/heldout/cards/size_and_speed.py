@@ -151,7 +151,7 @@ class Size:
         return {name: getattr(self, name) for name in (*names, *more)} | {"reading": self.reading.document()}
 
 
-def measure_size(model: Any, width: int, *, moved: int | None = None, limits: ReadingLimits = LIMITS) -> Size:
+def measure_size(model: Any, width: int, *, moved: int | None = None) -> Size:
     """The size of a fitted model that takes so many columns.
 
     `moved` is the number of columns whose permutation changed a prediction; it stands in where the structure does not
@@ -181,7 +181,7 @@ def measure_size(model: Any, width: int, *, moved: int | None = None, limits: Re
         width,
         how,
         size,
-        judge_readability(parts, limits, mixing=whole.preparation if _mixes_columns(whole) else 0),
+        judge_readability(parts, LIMITS, mixing=whole.preparation if _mixes_columns(whole) else 0),
         f"unknown: {unknown}" if unknown else "",
         why,
     )

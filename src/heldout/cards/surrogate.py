@@ -122,7 +122,7 @@ class Fork:
 Node = Leaf | Fork
 
 
-def fit_surrogate(matrix: Any, answers: Codes, seed: int, depth: int = DEPTH) -> Any:
+def fit_surrogate(matrix: Any, answers: Codes, seed: int) -> Any:
     """A tree of at most so many questions in a row, fitted to the answers of a model.
 
     >>> fit_surrogate(np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 1]), seed=0).get_depth()
@@ -130,7 +130,7 @@ def fit_surrogate(matrix: Any, answers: Codes, seed: int, depth: int = DEPTH) ->
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    return DecisionTreeClassifier(max_depth=depth, random_state=seed % 2**32).fit(matrix, answers)
+    return DecisionTreeClassifier(max_depth=DEPTH, random_state=seed % 2**32).fit(matrix, answers)
 
 
 def read_tree(tree: Any, table: TreeTable, labels: Sequence[object]) -> Node:

@@ -23,17 +23,15 @@ from heldout.cli.compare import compare
 from heldout.cli.count import count, merge
 from heldout.cli.doctor import doctor
 from heldout.cli.evaluate import evaluate
-from heldout.cli.flags import OPTIONS
+from heldout.cli.flags import OPTIONS, import_measures
 from heldout.cli.help import Command, Group
 from heldout.cli.lab import lab
 from heldout.cli.learners import bias_variance, card, learning_curve, validate
 from heldout.cli.output import Nearest, end_quietly, tell
-from heldout.cli.own_measures import import_measures
 from heldout.cli.plan import plan
 from heldout.cli.progress import ReadingLine
-from heldout.cli.recalibrate import recalibrate
+from heldout.cli.scores import recalibrate, thresholds
 from heldout.cli.serve import serve
-from heldout.cli.thresholds import thresholds
 from heldout.errors import HeldoutError
 from heldout.synonyms import answer_unknown, find_own_command
 
@@ -51,7 +49,8 @@ def measures(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="A measure, by name, alias or symbol, or your own as module:name; all of them without."
+            metavar="NAME",
+            help="A measure, by name, alias or symbol, or your own as module:name; by default all are listed.",
         ),
     ] = None,
     markdown: MarkdownFile = None,
@@ -70,7 +69,7 @@ def measures(
 
 def explain(
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="A rule, such as H012; all of them without.")
+        str | None, typer.Argument(metavar="CODE", help="A rule, such as H012; by default all are listed.")
     ] = None,
     markdown: MarkdownFile = None,
 ) -> None:
@@ -235,7 +234,7 @@ def _command() -> Any:
     if COMPLETED in os.environ:
         needed = set(COMMANDS)
     called = copy(app)
-    called.registered_commands = [one for one in app.registered_commands if one.name in needed]
+    called.registered_commands = [command for command in app.registered_commands if command.name in needed]
     return typer.main.get_command(called)
 
 
@@ -277,9 +276,9 @@ NO_NUMBER = re.compile(r"Invalid value for '(--[\w-]+)[^:]*: .*valid (number|int
 
 def _refuse_number(flag: str, kind: str) -> tuple[str, str]:
     """What is wrong with the value of a flag that takes a number, and the hint."""
-    given = [after for word, after in pairwise([*sys.argv, ""]) if word == flag]
-    given += [word.partition("=")[2] for word in sys.argv if word.startswith(f"{flag}=")]
-    value = given[-1] if given else ""
+    numbers = [after for word, after in pairwise([*sys.argv, ""]) if word == flag]
+    numbers += [word.partition("=")[2] for word in sys.argv if word.startswith(f"{flag}=")]
+    value = numbers[-1] if numbers else ""
     example = 1 if kind == "integer" else 0.95 if flag == "--level" else 0.5
     message = f"{flag} must be a {'whole ' * (kind == 'integer')}number. Got {value!r}."
     share = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value)
@@ -292,12 +291,12 @@ def _suggest_flag(unknown: str, ctx: Any, otherwise: str) -> str:
     """The hint for a flag that a command does not have: how the same is said, or the flag that is near."""
     known = {str(one.name): flag for one in ctx.command.params for flag in one.opts if flag.startswith("--")}
     word = unknown.lstrip("-").replace("-", "_")
-    said = answer_unknown(word, [*known, *(flag[2:].replace("-", "_") for flag in known.values())], "")
-    if not said:
+    hint = answer_unknown(word, [*known, *(flag[2:].replace("-", "_") for flag in known.values())], "")
+    if not hint:
         return otherwise
-    name = said.removeprefix("did you mean '").removesuffix("'?")
+    name = hint.removeprefix("did you mean '").removesuffix("'?")
     flag = known.get(name, f"--{name.replace('_', '-')}")
-    return f"did you mean {flag}? {otherwise}" if name != said else f"{said} {otherwise}"
+    return f"did you mean {flag}? {otherwise}" if name != hint else f"{hint} {otherwise}"
 
 
 # How the system and libraries say that there is no memory, or no more threads, which take some each.
@@ -329,7 +328,7 @@ def _fault(error: BaseException) -> int:
         # Where a limit was set, the process that watches says so instead.
         return start.REFUSED if start.watched else 2
     _complain(
-        f"heldout failed, and should not have: {type(error).__name__}: {error}.",
+        f"heldout failed because of an error of its own: {type(error).__name__}: {error}.",
         f"please report it; {DEBUG}=1 heldout … prints where it happened.",
     )
     return 70

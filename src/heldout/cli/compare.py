@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.api.options import INPUT, OUTPUT
+from heldout.api.options import INPUT, OUTPUT, Option, make_switch
 from heldout.cli.evaluate import refuse_rows
 from heldout.cli.flags import ENGINE, FILES, OPTIONS, takes_flags
 from heldout.cli.output import Outputs, check_own_file, check_writable, deliver, is_file, tell
@@ -36,8 +36,43 @@ OF_BOTH = ("group", "missing", "labels", "positive", "costs", "cost_rows")
     "level replicates seed full chart",
     FILES,
     "ignore ledger",
+    predicted=replace(
+        OPTIONS["predicted"],
+        help="Column of predictions; repeated, one classifier of the file each.",
+        repeated=True,
+    ),
+    score=replace(
+        OPTIONS["score"], help="Column of scores of the positive class; repeated, one classifier of the file each."
+    ),
+    splits=make_switch(
+        "Each row of a table holds the results of one split of a data set; columns of runs and folds say so too.", INPUT
+    ),
+    no_splits=make_switch("Each row is a data set of its own; for rows without names.", INPUT),
+    test_share=Option(
+        None,
+        "SHARE",
+        "Share of the cases that each split tests, such as 0.1 or 1/3, where the table does not say it.",
+        INPUT,
+    ),
+    data_set=Option(None, "NAME", "Compare over the splits of this data set of the table.", INPUT),
+    control=Option(None, "NAME", "Compare all others with this one only.", CLAIM),
+    correction=Option(
+        None,
+        "NAME",
+        "Correction for many comparisons: holm (the default for pairs), nemenyi (for a table of results), hommel, "
+        "shaffer, … or none.",
+        CLAIM,
+    ),
+    rope=Option(None, "R", "The largest difference that does not matter, for Bayesian methods.", CLAIM, kind=float),
+    chart=Option(
+        None,
+        "FILE",
+        "Draw the ROC curves, or of a table of results the critical difference diagram, into an svg, png or html file; "
+        "the diagram also into a tex file.",
+        OUTPUT,
+    ),
     threshold=replace(OPTIONS["threshold"], help="Predict the positive class from this score on."),
-    id=replace(OPTIONS["id"], help="Column that names the case; without, rows are matched by order."),
+    id=replace(OPTIONS["id"], help="Column that names the case; by default rows are matched by order."),
     matrix=replace(
         OPTIONS["matrix"],
         help="A confusion matrix of a classifier with a test set of its own: a CSV file, or the counts themselves, as "
@@ -47,7 +82,7 @@ OF_BOTH = ("group", "missing", "labels", "positive", "costs", "cost_rows")
     fold=replace(OPTIONS["fold"], help="Column of folds: compare fold by fold."),
     method=replace(
         OPTIONS["method"],
-        help="Procedure, such as mcnemar-exact, permutation, corrected-t or paired-t; without, the one that fits.",
+        help="Procedure, such as mcnemar-exact, permutation, corrected-t or paired-t; by default the one that fits.",
         panel=CLAIM,
     ),
     plan=replace(OPTIONS["plan"], help=f"How learners are trained and tested; without, {USUAL_PLAN}.", shown=False),
@@ -67,83 +102,6 @@ def compare(
             help="Files of predictions, one classifier each (or folders, or patterns in quotes); one file with several "
             "(--predicted, --score); one table of results, data sets × learners, or splits of one data set × learners, "
             "as Weka's Experimenter writes them too; or data for several --learner.",
-        ),
-    ] = None,
-    predicted: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of predictions; repeated, one classifier of the file each.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of scores of the positive class; repeated, one classifier of the file each.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    splits: Annotated[
-        bool,
-        typer.Option(
-            "--splits",
-            help="Each row of a table holds the results of one split of a data set; columns of runs and folds say so "
-            "too.",
-            rich_help_panel=INPUT,
-        ),
-    ] = False,
-    no_splits: Annotated[
-        bool,
-        typer.Option(
-            "--no-splits",
-            help="Each row is a data set of its own; for rows without names.",
-            rich_help_panel=INPUT,
-        ),
-    ] = False,
-    test_share: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of the cases that each split tests, such as 0.1 or 1/3, where the table does not say it.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    data_set: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Compare over the splits of this data set of the table.", rich_help_panel=INPUT
-        ),
-    ] = None,
-    control: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Compare all others with this one only.", rich_help_panel=CLAIM),
-    ] = None,
-    correction: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Correction for many comparisons: holm (the default for pairs), nemenyi (for a table of results), "
-            "hommel, shaffer, … or none.",
-            rich_help_panel=CLAIM,
-        ),
-    ] = None,
-    rope: Annotated[
-        float | None,
-        typer.Option(
-            metavar="R",
-            help="The largest difference that does not matter, for Bayesian methods.",
-            rich_help_panel=CLAIM,
-        ),
-    ] = None,
-    chart: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw the ROC curves, or of a table of results the critical difference diagram, into an svg, png or "
-            "html file; the diagram also into a tex file.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     *,
@@ -169,21 +127,16 @@ def compare(
     if not paths and not matrices:
         raise OptionError("There is nothing to compare.", hint="heldout compare model_a.csv model_b.csv.")
     outputs.check([*paths, *matrices], options)
-    learners = options.pop("learners", [])
+    learners, chart = options.pop("learners", []), options.pop("chart", None)
     kept = [*paths, *matrices, options.get("costs"), options.get("ledger")]
     _check_chart(chart, kept, outputs, learners=bool(learners))
-    options |= {"control": control, "correction": correction, "rope": rope}
     options |= {"margin_kind": "equivalence" if options.pop("equivalence") else "non-inferiority"}
     options.setdefault("measures", None)
     options |= {"paired": False} if options.pop("different_cases") else {}
-    by_split = {
-        "splits": _read_splits(splits=splits, no_splits=no_splits),
-        "test_share": test_share,
-        "data_set": data_set,
-    }
-    options |= {name: value for name, value in by_split.items() if value is not None}
-    for name, columns in (("predicted", predicted), ("score", score)):
-        options |= {name: _one_or_all(columns, alone=len(paths) == 1)} if columns else {}
+    _read_splits(options)
+    for name in {"predicted", "score"} & options.keys():
+        columns = options[name]
+        options[name] = _one_or_all([columns] if isinstance(columns, str) else columns, alone=len(paths) == 1)
     if options["jobs"] == "auto" and not learners:
         del options["jobs"]
     given = options | ({"matrix": matrices} if matrices else {})
@@ -199,11 +152,13 @@ def compare(
         tell(f"Wrote {chart}")
 
 
-def _read_splits(*, splits: bool, no_splits: bool) -> bool | None:
-    """Whether rows are splits; None where nobody has said it."""
+def _read_splits(options: dict[str, Any]) -> None:
+    """Say whether rows are splits, where anybody has said it."""
+    splits, no_splits = options.pop("splits"), options.pop("no_splits")
     if splits and no_splits:
         raise OptionError("Rows are splits of a data set or data sets.", hint="leave out --splits or --no-splits.")
-    return True if splits else False if no_splits else None
+    if splits or no_splits:
+        options["splits"] = splits
 
 
 def _evaluate(matrices: list[str], paths: list[str], options: dict[str, Any]) -> list[dict[str, Any]]:
@@ -228,11 +183,11 @@ def _evaluate(matrices: list[str], paths: list[str], options: dict[str, Any]) ->
 def _refuse(names: tuple[str, ...], options: dict[str, Any], *, learners: bool) -> None:
     """Refuse options that are for the other kind of input."""
     spelled = {"paired": "different-cases", "features": "feature"}
-    given = [f"--{spelled.get(name, name)}" for name in names if name in options]
-    if given:
+    flags = [f"--{spelled.get(name, name)}" for name in names if name in options]
+    if flags:
         kinds = ("predictions", "learners") if learners else ("learners", "predictions")
         hint = "leave them out, or leave out --learner." if learners else "leave them out, or name a --learner twice."
-        raise OptionError(f"For {kinds[0]} only, and here are {kinds[1]}: {', '.join(given)}.", hint=hint)
+        raise OptionError(f"For {kinds[0]} only, and here are {kinds[1]}: {', '.join(flags)}.", hint=hint)
 
 
 def _check_chart(chart: str | None, inputs: Sequence[str | None], outputs: Outputs, *, learners: bool) -> None:
@@ -268,7 +223,7 @@ def _validate(paths: list[str], learners: list[str], options: dict[str, Any]) ->
     if len(paths) > 1:
         raise OptionError("Learners are compared on one file of data.", hint="give one file, or leave out --learner.")
     if len(learners) < 2:
-        raise OptionError(f"There is one learner only: {learners[0]}.", hint="name at least two with --learner.")
+        raise OptionError(f"Only one learner was given: {learners[0]}.", hint="name at least two with --learner.")
     from heldout.api.validate import validate
 
     own = {name: options.pop(name) for name in (*OF_LEARNERS, *OF_BOTH) if name in options}

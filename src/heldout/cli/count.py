@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heldout.api.options import INPUT, OUTPUT
+from heldout.api.options import INPUT, OUTPUT, make_switch
 from heldout.cli.evaluate import deliver_evaluation
 from heldout.cli.flags import CLASSES, ENGINE, FILES, INTERVAL, OPTIONS, REVIEW, takes_flags
 from heldout.cli.output import OWN_NAME, Outputs, check_writable, tell
@@ -109,22 +109,15 @@ def tell_written(path: str, rows: int) -> None:
 
 
 @takes_flags(
-    "costs cost_rows positive", INTERVAL, "measures", REVIEW, "full layout", FILES, "charts",
+    "same costs cost_rows positive", INTERVAL, "measures", REVIEW, "full layout", FILES, "charts",
     output=replace(OPTIONS["output"], help=f"{OPTIONS['output'].help.removesuffix('.')}. As {EVIDENCE}, the counts."),
+    same=make_switch("Count files of the same content each for itself, instead of refusing them.", INPUT),
 )  # fmt: skip
 def merge(
     files: Annotated[
         list[str] | None,
         typer.Argument(metavar="EVIDENCE…", help="Files that heldout count or Evidence.save wrote."),
     ] = None,
-    same: Annotated[
-        bool,
-        typer.Option(
-            "--same",
-            help="Count files of the same content each for itself, instead of refusing them.",
-            rich_help_panel=INPUT,
-        ),
-    ] = False,
     *,
     outputs: Outputs,
     **options: Any,
@@ -150,7 +143,7 @@ def merge(
     target = check_output(counted[0], paths) if counted else None
     from heldout.api.count import merge as run
 
-    total = run(paths, same=same)
+    total = run(paths, same=options.pop("same"))
     if target is not None:
         total.save(target)
         tell_written(target, total.n)

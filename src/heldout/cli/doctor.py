@@ -36,11 +36,11 @@ def doctor(
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
     if json not in (None, STANDARD_OUTPUT):
         check_writable("json", json)
-    found = look_around()
+    facts = look_around()
     if json is None:
-        show(_lay_out(found))
+        show(_lay_out(facts))
         return
-    text = json_document.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    text = json_document.dumps(facts, indent=2, ensure_ascii=False) + "\n"
     if json == STANDARD_OUTPUT:
         print_document(text)
     else:
@@ -86,7 +86,7 @@ def list_always_needed() -> list[str]:
         wanted = metadata.requires("heldout") or []
     except metadata.PackageNotFoundError:
         return []
-    return sorted(re.split(r"[^\w.-]", one)[0] for one in wanted if "extra ==" not in one)
+    return sorted(re.split(r"[^\w.-]", requirement)[0] for requirement in wanted if "extra ==" not in requirement)
 
 
 def _find_version(package: str) -> str | None:
@@ -136,26 +136,26 @@ def _find_browser() -> str | None:
     return str(getattr(browser, "name", type(browser).__name__))
 
 
-def _lay_out(found: dict[str, Any]) -> list[Block]:
+def _lay_out(facts: dict[str, Any]) -> list[Block]:
     from heldout.show.blocks import Column, Facts, Section, Table, Title
 
-    gpus = found["gpu"]
-    memory = "unknown" if found["memory"] is None else f"{found['memory'] / 1e9:.1f} GB"
+    gpus = facts["gpu"]
+    memory = "unknown" if facts["memory"] is None else f"{facts['memory'] / 1e9:.1f} GB"
     machine = [
-        ("Python", f"{found['python']}, {found['executable']}"),
-        ("system", found["system"]),
-        ("cores, memory", f"{found['cores']}, {memory}"),
+        ("Python", f"{facts['python']}, {facts['executable']}"),
+        ("system", facts["system"]),
+        ("cores, memory", f"{facts['cores']}, {memory}"),
         ("GPU", "not looked for: PyTorch is not installed" if gpus is None else ", ".join(gpus) or "none"),
-        ("browser", found["browser"] or "none found: heldout serve prints the address to open"),
+        ("browser", facts["browser"] or "none found: heldout serve prints the address to open"),
     ]
-    packages = [(name, version or "not installed") for name, version in found["packages"].items()]
+    packages = [(name, version or "not installed") for name, version in facts["packages"].items()]
     extras = [
         (extra["name"], extra["for"], _list_versions(extra) if extra["installed"] else extra["install"])
-        for extra in found["extras"]
+        for extra in facts["extras"]
     ]
     columns = (Column("extra"), Column("for", wrap=True), Column("version, or how to get it", wrap=True))
     return [
-        Title(f"heldout {found['heldout']}", found["folder"]),
+        Title(f"heldout {facts['heldout']}", facts["folder"]),
         Facts(tuple(machine)),
         Section("Packages", (Facts(tuple(packages)),)),
         Section("Extras", (Table(columns, tuple(extras)),)),

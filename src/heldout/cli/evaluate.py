@@ -68,6 +68,11 @@ def evaluate(
     charts, metrics = options.pop("charts", []), options.pop("metrics", None)
     if metrics == STANDARD_OUTPUT:
         raise FileError("--metrics writes a file, which trackers look for.", hint="name it: --metrics metrics.json.")
+    if metrics is not None and not metrics.lower().endswith(".json"):
+        raise FileError(
+            f"--metrics writes a JSON file. Got {metrics!r}.",
+            hint="name it: --metrics metrics.json. Measures are chosen with --measure, one at a time.",
+        )
     outputs.check([predictions], options, charts=[path for _, path in charts], more={"metrics": metrics})
     evaluation = _evaluate(predictions, options)
     if metrics is not None:

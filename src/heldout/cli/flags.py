@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -21,12 +22,12 @@ from heldout.api.options import (
     EngineArguments,
     EvaluateArguments,
     Option,
-    PlanArguments,
+    StudyArguments,
+    make_switch,
     options_of,
 )
 from heldout.arguments import listing
 from heldout.cli.output import FORMS, Outputs
-from heldout.cli.own_measures import import_all
 from heldout.errors import OptionError
 from heldout.files.formats import titles_in_batches, titles_of_formats
 from heldout.learners.registry import SHORTCUTS
@@ -54,7 +55,7 @@ Data = Annotated[
 
 # Every option that more than one command takes: those of functions, and those of the command line alone.
 OPTIONS: dict[str, Option] = {
-    **options_of(PlanArguments),
+    **options_of(StudyArguments),
     **options_of(DataArguments),
     **options_of(EvaluateArguments),
     "predicted": Option(None, "COLUMN", "Column of the predicted class.", INPUT),
@@ -68,16 +69,8 @@ OPTIONS: dict[str, Option] = {
         RUNNING,
         shown=True,
     ),
-    "different_cases": Option(
-        default=False, help="Each classifier has a test set of its own.", panel=INPUT, kind=bool, shown=True
-    ),
-    "equivalence": Option(
-        default=False,
-        help="With --margin: that they differ by no more than it, in either direction.",
-        panel=PLANNED,
-        kind=bool,
-        shown=True,
-    ),
+    "different_cases": make_switch("Each classifier has a test set of its own.", INPUT),
+    "equivalence": make_switch("With --margin: that they differ by no more than it, in either direction.", PLANNED),
     "jobs": Option(
         "auto",
         "auto|N",
@@ -112,7 +105,7 @@ OPTIONS: dict[str, Option] = {
     "metrics": Option(
         None, "FILE", "Write a flat JSON file of the figures and their limits, which DVC and others read.", OUTPUT
     ),
-    "full": Option(default=False, help="Show everything there is.", panel=OUTPUT, kind=bool, shown=True),
+    "full": make_switch("Show everything there is.", OUTPUT),
     "output": Option(
         None,
         "FILE",
@@ -152,14 +145,14 @@ def translate_flags(known: Mapping[str, str], words: Sequence[str], called: str)
     ['a.csv', '--truth=outcome']
     """
     names = {**known, **{OF_FLAG[name]: flag for name, flag in known.items() if name in OF_FLAG}}
-    flags, said = set(known.values()), {word.partition("=")[0] for word in words if word.startswith("--")}
+    flags, written_flags = set(known.values()), {word.partition("=")[0] for word in words if word.startswith("--")}
     translated: list[str] = []
     for at, word in enumerate(words):
         if word == "--":
             return [*translated, *words[at:]]
         flag, equals, value = word.partition("=")
         own = find_own_word(flag[2:].replace("-", "_"), names) if flag.startswith("--") and flag not in flags else None
-        if own is not None and names[own] in said:
+        if own is not None and names[own] in written_flags:
             raise OptionError(
                 f"{called} got {names[own]} and {flag}, which are two names of one option.", hint="give one of them."
             )
@@ -172,8 +165,8 @@ def takes_flags(*names: str, **changed: Option) -> Callable[[Callable[..., None]
 
     A parameter of its own stands where it is named, or before all flags. What was given reaches the command as
     `**options`, read and by the names of the function behind it; what was not is left to that function. A command with
-    a parameter `outputs` gets there what was said of the forms. `changed` are options that this command explains
-    differently. Every command can be told to keep to a limit of memory.
+    a parameter `outputs` gets there what was said of the forms. `changed` are options that this command alone takes, or
+    explains differently. Every command can be told to keep to a limit of memory.
     """
     order = [*" ".join(names).split(), "memory_limit"]
 
@@ -285,7 +278,7 @@ def split_charts(texts: list[str]) -> list[tuple[str, str]]:
     for text in texts:
         kind, equals, path = text.partition("=")
         if not equals or not kind or not path:
-            raise OptionError(f"--chart {text!r} does not say what to draw where.", hint="write --chart roc=roc.svg.")
+            raise OptionError(f"--chart {text!r} is not KIND=FILE.", hint="write --chart roc=roc.svg.")
         charts.append((kind, path))
     return charts
 
@@ -305,9 +298,7 @@ def split_limits(texts: list[str]) -> dict[str, dict[str, float]]:
         except ValueError:
             number = None
         if not value.strip() or not code or not name:
-            raise OptionError(
-                f"--limit {text!r} does not say which limit is to be what.", hint="write --limit H014.width=0.1."
-            )
+            raise OptionError(f"--limit {text!r} is not CODE.NAME=VALUE.", hint="write --limit H014.width=0.1.")
         if number is None:
             raise OptionError(
                 f"The limit {name} of {code} must be a number. Got {value.strip()!r}.",
@@ -361,6 +352,41 @@ def check_data(data: str | None, learner: object, command: str) -> None:
         raise OptionError("There is no file to learn from.", hint=f"{example}.")
     if not learner:
         raise OptionError("There is no learner: say what to fit.", hint=f"{example}.")
+
+
+# Text in brackets, where a colon belongs to the name of a class, or module:name.
+NAMED = re.compile(r"\[[^\[\]]*\]|(?<![\w.:/\[])(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)")
+
+
+def import_measures(text: str) -> str:
+    """The text with each module:name replaced by the name of the measure, which is imported and declared.
+
+    Only what a person typed and files of requirements are read so: a column of a table never imports anything.
+
+    >>> import_measures("sklearn.metrics:adjusted_rand_score >= 0.5")
+    'adjusted_rand_score >= 0.5'
+    >>> import_measures("recall[a:b] >= 0.5")
+    'recall[a:b] >= 0.5'
+    >>> from heldout.measures.catalogue import unregister
+    >>> unregister("adjusted_rand_score")
+    """
+    return NAMED.sub(_import_one, text)
+
+
+def _import_one(match: re.Match[str]) -> str:
+    if match["module"] is None:
+        return match[0]
+    from heldout.imports import import_name
+    from heldout.measures.own import declare_any
+
+    return declare_any(import_name(match["module"], match["name"], f"the measure {match[0]!r}"), match[0]).name
+
+
+def import_all(given: Any) -> Any:
+    """The same for one text or several; whatever else was given is left as it is."""
+    if isinstance(given, str):
+        return import_measures(given)
+    return [import_measures(text) for text in given] if isinstance(given, list) else given
 
 
 # How the text of a flag becomes the argument of a function, where it is not the text itself.

@@ -33,7 +33,7 @@ class PlainHelp:
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Click's protocol: write the help."""
-        formatter.write(lay_out_help(self, ctx, find_width()))
+        formatter.write(lay_out_help(self, ctx, max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))))
 
 
 class Command(PlainHelp, typer.core.TyperCommand):
@@ -50,11 +50,6 @@ class Group(PlainHelp, typer.core.TyperGroup):
 
     # The functions behind the subcommands: to list them, none of their options has to be made.
     functions: Mapping[str, Callable[..., Any]] = {}
-
-
-def find_width() -> int:
-    """Columns that the help may take."""
-    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))
 
 
 def lay_out_help(command: Any, ctx: Any, width: int) -> str:
@@ -78,8 +73,10 @@ def lay_out_help(command: Any, ctx: Any, width: int) -> str:
 
 def _spell_call(command: Any, ctx: Any, parameters: Iterable[Any]) -> str:
     """The command with what stands after it, in brackets where it may be left out."""
-    arguments = [one for one in parameters if one.param_type_name == "argument"]
-    names = [_name_argument(one) if one.required else f"[{_name_argument(one)}]" for one in arguments]
+    arguments = [parameter for parameter in parameters if parameter.param_type_name == "argument"]
+    names = [
+        _name_argument(argument) if argument.required else f"[{_name_argument(argument)}]" for argument in arguments
+    ]
     return " ".join([ctx.command_path, "[OPTIONS]", *(["COMMAND"] if isinstance(command, Group) else names)])
 
 
@@ -167,8 +164,13 @@ def lay_out_list(rows: list[tuple[str, str]], width: int) -> list[str]:
 
 def _fill(text: str, width: int, first: str, others: str) -> list[str]:
     """Wrapped text in which short values stay on one line."""
-    held = TOGETHER.sub(lambda value: value.group().replace(" ", HARD_SPACE), text)
+    unbroken = TOGETHER.sub(lambda value: value.group().replace(" ", HARD_SPACE), text)
     lines = textwrap.wrap(
-        held, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+        unbroken,
+        width,
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     return [line.replace(HARD_SPACE, " ") for line in lines]

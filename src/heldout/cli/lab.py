@@ -16,7 +16,7 @@ from heldout.lab.parameters import FLAGS, PARAMETERS, spell_flag
 @takes_flags(" ".join(FLAGS), FILES, **{name: PARAMETERS[name].option() for name in FLAGS})
 def lab(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="An experiment; without one, all of them are listed.")
+        str | None, typer.Argument(metavar="NAME", help="An experiment; by default all are listed.")
     ] = None,
     *,
     outputs: Outputs,

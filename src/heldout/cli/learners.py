@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from heldout.api.options import INPUT, OUTPUT, RUNNING
-from heldout.cli.flags import CLASSES, FILES, FITTED, INTERVAL, OPTIONS, Data, check_data, takes_flags
+from heldout.api.options import INPUT, OUTPUT, RUNNING, Option
+from heldout.cli.flags import CLASSES, FILES, FITTED, INTERVAL, OPTIONS, Data, check_data, import_all, takes_flags
 from heldout.cli.output import (
     STANDARD_OUTPUT,
     Outputs,
@@ -21,7 +21,6 @@ from heldout.cli.output import (
     tell,
     write_files,
 )
-from heldout.cli.own_measures import import_all
 from heldout.errors import FileError, OptionError
 
 FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in, instead of a plan.", panel=RUNNING)
@@ -39,19 +38,19 @@ FOLD = replace(OPTIONS["fold"], help="Column that says which fold each row is in
     fold=FOLD,
     method=replace(
         OPTIONS["method"],
-        help="Interval method, such as corrected-t, naive-t or nested-cv; without, the best of each kind.",
+        help="Interval method, such as corrected-t, naive-t or nested-cv; by default the best for each measure.",
     ),
+    grid=Option(
+        None,
+        "NAME=A,B,…",
+        "A setting and the values to try within every training part; may be repeated.",
+        RUNNING,
+        repeated=True,
+    ),
+    predictions=Option(None, "FILE", "Write every prediction with its row and fold to a CSV file.", OUTPUT),
 )
 def validate(
     data: Data = None,
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=A,B,…",
-            help="A setting and the values to try within every training part; may be repeated.",
-            rich_help_panel=RUNNING,
-        ),
-    ] = None,
     shortcuts: Annotated[
         bool,
         typer.Option(
@@ -60,12 +59,6 @@ def validate(
             rich_help_panel=RUNNING,
         ),
     ] = True,
-    predictions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Write every prediction with its row and fold to a CSV file.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
     *,
     outputs: Outputs,
     **options: Any,
@@ -83,7 +76,7 @@ def validate(
       heldout validate churn.csv --target churned --learner 'my_learners:Mine(depth=3)'
       heldout validate iris.arff --learner weka-naive-bayes --plan 'weka 10-fold seed 1' --format weka
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
-    learners = options.pop("learners", [])
+    learners, predictions = options.pop("learners", []), options.pop("predictions", None)
     check_data(data, learners, "validate")
     outputs = replace(outputs, chosen="measures" in options, predictions=predictions)
     outputs.check([data], options)
@@ -92,12 +85,13 @@ def validate(
             "--predictions writes the predictions of one learner, and there are several.",
             hint="run each learner by itself; with the same seed the splits are the same.",
         )
-    settings = read_grid(grid) if grid else None
+    if "grid" in options:
+        options["grid"] = read_grid(options["grid"])
     from heldout.api.validate import validate as run
 
     with learners_may_print():
         learner = learners[0] if len(learners) == 1 else learners
-        result = run(learner, data, grid=settings, shortcuts=shortcuts, **options)
+        result = run(learner, data, shortcuts=shortcuts, **options)
     deliver(result, outputs)
     if not result.finished:
         # The command's end says "Interrupted."; what was finished stands above.
@@ -117,7 +111,7 @@ def read_grid(texts: list[str]) -> dict[str, list[Any]]:
         name, equals, values = text.partition("=")
         if not equals or not name.strip() or not values.strip():
             raise OptionError(
-                f"--grid {text!r} does not say which values a setting is to try.",
+                f"--grid {text!r} is not SETTING=VALUE,VALUE.",
                 hint="write --grid n_neighbors=1,3,5.",
             )
         grid[name.strip()] = _values(values)
@@ -141,38 +135,31 @@ def _value(text: str) -> Any:
 
 
 @takes_flags(
-    "target learner sizes points draws jobs on_error", FITTED, CLASSES, "level seed measure chart", FILES, "ignore"
+    "target learner sizes points draws jobs on_error",
+    FITTED,
+    CLASSES,
+    "level seed measure chart",
+    FILES,
+    "ignore",
+    sizes=Option(
+        "geometric",
+        "geometric|arithmetic|A,B,…",
+        "How the training sizes grow, or the sizes themselves, in rows or as shares.",
+        RUNNING,
+        shown=True,
+    ),
+    points=Option(8, "N", "How many sizes.", RUNNING, kind=int, shown=True),
+    draws=Option(10, "N", "How many training sets of each size.", RUNNING, kind=int, shown=True),
+    measure=Option(
+        "error_rate",
+        "MEASURE",
+        "What the curve shows, such as accuracy, 'macro f1' or 'recall[spam]'; the verdict is of the error.",
+        OUTPUT,
+        shown=True,
+    ),
+    chart=Option(None, "FILE", "Draw the curve into an svg, png or html file.", OUTPUT),
 )
-def learning_curve(
-    data: Data = None,
-    sizes: Annotated[
-        str,
-        typer.Option(
-            metavar="geometric|arithmetic|A,B,…",
-            help="How the training sizes grow, or the sizes themselves, in rows or as shares.",
-            rich_help_panel=RUNNING,
-        ),
-    ] = "geometric",
-    points: Annotated[int, typer.Option(metavar="N", help="How many sizes.", rich_help_panel=RUNNING)] = 8,
-    draws: Annotated[
-        int, typer.Option(metavar="N", help="How many training sets of each size.", rich_help_panel=RUNNING)
-    ] = 10,
-    measure: Annotated[
-        str,
-        typer.Option(
-            metavar="MEASURE",
-            help="What the curve shows, such as accuracy, 'macro f1' or 'recall[spam]'; the verdict is of the error.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = "error_rate",
-    chart: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Draw the curve into an svg, png or html file.", rich_help_panel=OUTPUT),
-    ] = None,
-    *,
-    outputs: Outputs,
-    **options: Any,
-) -> None:
+def learning_curve(data: Data = None, *, outputs: Outputs, **options: Any) -> None:
     """Draw the learning curve: error, or another measure, on training and on other cases as the training set grows.
 
     It says whether more data would help, and how many more rows one point less error would take.
@@ -187,14 +174,14 @@ def learning_curve(
     learner = options.pop("learner", None)
     check_data(data, learner, "learning-curve")
     outputs.check([data], options)
+    chart = options.pop("chart", None)
+    options |= {"sizes": read_sizes(options["sizes"]), "measure": import_all(options["measure"])}
     if chart is not None:
         check_chart(chart)
     from heldout.api.learning_curve import learning_curve as run
 
     with learners_may_print():
-        curve = run(
-            learner, data, sizes=read_sizes(sizes), points=points, draws=draws, measure=import_all(measure), **options
-        )
+        curve = run(learner, data, **options)
     if chart is not None:
         curve.write(chart, curve.chart_kinds[0])
     deliver(curve, outputs)
@@ -205,17 +192,14 @@ def learning_curve(
         raise typer.Exit(130)
 
 
-@takes_flags("target learner rounds jobs", FITTED, "labels level seed", FILES)
-def bias_variance(
-    data: Data = None,
-    rounds: Annotated[
-        int,
-        typer.Option(metavar="N", help="How many bootstrap samples to train on.", rich_help_panel=RUNNING),
-    ] = 100,
-    *,
-    outputs: Outputs,
-    **options: Any,
-) -> None:
+@takes_flags(
+    "target learner rounds jobs",
+    FITTED,
+    "labels level seed",
+    FILES,
+    rounds=Option(100, "N", "How many bootstrap samples to train on.", RUNNING, kind=int, shown=True),
+)
+def bias_variance(data: Data = None, *, outputs: Outputs, **options: Any) -> None:
     """Split the error of a learner into bias, which most training sets lead to, and variance, their luck.
 
     Every case is judged by the models whose bootstrap sample left it out.
@@ -231,7 +215,7 @@ def bias_variance(
     from heldout.api.learning_curve import bias_variance as divide
 
     with learners_may_print():
-        divided = divide(learner, data, rounds=rounds, **options)
+        divided = divide(learner, data, **options)
     deliver(divided, outputs)
     if not divided.finished:
         # The command's end says "Interrupted."; what was finished stands above.
@@ -273,44 +257,25 @@ def read_sizes(text: str) -> Any:
     "answers level seed questions full",
     FILES,
     fold=FOLD,
+    shuffles=Option(5, "N", "How often each column is shuffled in every fold.", RUNNING, kind=int, shown=True),
+    measure=Option(
+        None,
+        "MEASURE",
+        "Measure whose loss is the importance: brier (default with probabilities), log_loss or accuracy.",
+        RUNNING,
+    ),
+    permute=Option(None, "COLUMN", "Shuffle these columns only; may be repeated.", RUNNING, repeated=True),
+    answers=Option(None, "FILE", "A TOML file with answers to the questions that only a person can answer.", INPUT),
+    questions=Option(
+        None, "FILE", "Write the questions to a new TOML file, to be answered there; needs no data.", OUTPUT
+    ),
 )
 def card(
     data: Data = None,
-    shuffles: Annotated[
-        int, typer.Option(metavar="N", help="How often each column is shuffled in every fold.", rich_help_panel=RUNNING)
-    ] = 5,
-    measure: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MEASURE",
-            help="What importance is a loss of: brier, log_loss or accuracy; brier where there are probabilities.",
-            rich_help_panel=RUNNING,
-        ),
-    ] = None,
-    permute: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Shuffle these columns only; may be repeated.", rich_help_panel=RUNNING),
-    ] = None,
     timing: Annotated[
         bool,
         typer.Option("--timing/--no-timing", help="Measure how long predictions take.", rich_help_panel=RUNNING),
     ] = True,
-    answers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A TOML file with answers to the questions that only a person can answer.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    questions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the questions to a new TOML file, to be answered there; needs no data.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
     *,
     outputs: Outputs,
     **options: Any,
@@ -325,6 +290,7 @@ def card(
       heldout card --questions answers.toml
       heldout card churn.csv --target churned --learner forest --answers answers.toml
     """  # noqa: D301 - click takes a backspace to mean: do not wrap what follows
+    questions, answers = options.pop("questions", None), options.get("answers")
     if questions is not None:
         check_questions(questions, [answers, *outputs.forms().values(), *outputs.others])
     if questions is not None and not data:
@@ -335,17 +301,10 @@ def card(
     outputs.check([data, answers], options)
     from heldout.cards.api import card as make
 
+    if "measure" in options:
+        options["measure"] = import_all(options["measure"])
     with learners_may_print():
-        result = make(
-            learner,
-            data,
-            measure=import_all(measure),
-            shuffles=shuffles,
-            permute=permute or None,
-            timing=timing,
-            answers=answers,
-            **options,
-        )
+        result = make(learner, data, timing=timing, **options)
     if questions is not None:
         _write_questions(questions, answers)
     deliver(result, outputs)

@@ -137,10 +137,6 @@ LAYOUTS = ("heldout", "weka")
 FORMS = ("json", "html", "markdown", "latex")
 # What -o FILE asks for by its ending: one of the forms, or what a result writes or draws by itself.
 FORM_OF_ENDING = {".json": "json", ".html": "html", ".md": "markdown", ".tex": "latex"}
-OTHER_ENDINGS = (".csv", ".txt")
-PICTURE_ENDINGS = (".svg", ".png")
-# Columns to a line where there is no terminal to ask.
-WIDTH = 100
 # The most bytes that GitHub allows in the summary of a step.
 SUMMARY = 1 << 20
 
@@ -238,21 +234,17 @@ class Outputs:
 
     def _check_others(self) -> None:
         """Refuse files of -o whose ending says nothing."""
-        endings = (*FORM_OF_ENDING, *OTHER_ENDINGS, *PICTURE_ENDINGS)
+        from heldout.result import PICTURES, check_result_ending
+
         for path in self.others:
-            ending = Path(path).suffix.lower()
             if path == STANDARD_OUTPUT:
                 raise OptionError("-o names a file.", hint="--json - writes JSON to standard output.")
-            if ending in PICTURE_ENDINGS:
+            if Path(path).suffix.lower() in PICTURES:
                 from heldout.show.figure import check_ending
 
                 check_ending(path)
-            elif ending not in OTHER_ENDINGS:
-                near = closest(ending, endings) if ending else None
-                raise OptionError(
-                    f"-o {path} does not say by its ending what to write. There are: {', '.join(endings)}.",
-                    hint=f"name the file {Path(path).name.partition('.')[0] or 'report'}{near or '.html'}.",
-                )
+            else:
+                check_result_ending(Path(path), f"-o {path}")
 
     def _check_layout(self) -> None:
         if self.layout not in (None, *LAYOUTS):
@@ -339,29 +331,13 @@ def deliver(result: Result, outputs: Outputs) -> None:
     # Files first: whoever reads standard output may stop reading at any line.
     write_files(files)
     for path in outputs.others:
-        _write_by_ending(result, path)
+        result.write(path)
     if STANDARD_OUTPUT in forms.values():
         print_document(next(texts[form] for form, path in forms.items() if path == STANDARD_OUTPUT))
     else:
         _print_report(result, outputs)
     for path in (*(path for path, _ in files.values()), *outputs.others):
         tell(f"Wrote {visible(path)}")
-
-
-def _write_by_ending(result: Result, path: str) -> None:
-    """Write or draw a result as the ending of a file says."""
-    from heldout.result import ENDINGS
-
-    if Path(path).suffix.lower() in ENDINGS:
-        result.write(path)
-        return
-    drawn = result
-    if not hasattr(result, "save") and hasattr(result, "curve"):
-        # Of an evaluation, the curve that everybody knows; --chart draws the others.
-        drawn = result.curve("roc")
-    if not hasattr(drawn, "save"):
-        raise OptionError(f"There is no chart of this to draw into {path}.", hint=f"write {Path(path).stem}.html.")
-    drawn.save(path)
 
 
 def _make_document(result: Result, form: str, outputs: Outputs) -> str:
@@ -385,10 +361,10 @@ def _make_document(result: Result, form: str, outputs: Outputs) -> str:
 
 def _make_page(result: Result, *, chosen: bool) -> list[Block]:
     """The blocks of the page, with the command that made it."""
-    ask = result.page_blocks
-    if chosen:
-        ask = getattr(result, "chosen_page_blocks", getattr(result, "chosen_blocks", ask))
-    return with_command(ask(), _read_command())
+    from heldout.results.evaluation import Measured
+
+    blocks = result.chosen_page_blocks() if chosen and isinstance(result, Measured) else result.page_blocks()
+    return with_command(blocks, _read_command())
 
 
 def _read_command() -> str:
@@ -445,18 +421,19 @@ def _find_title(result: Result) -> str:
 
 
 def _choose_blocks(result: Result, *, full: bool, chosen: bool) -> list[Block]:
-    """The blocks of a result; those that have more or fewer to show say so by their methods."""
-    wanted = "chosen_blocks" if chosen else "full_blocks" if full else "blocks"
-    blocks: list[Block] = getattr(result, wanted, result.blocks)()
-    return blocks
+    """The blocks of a result: all that it has, or the measures that were asked for, where it is of measures."""
+    from heldout.results.evaluation import Measured
+
+    if chosen and isinstance(result, Measured):
+        return result.chosen_blocks()
+    return result.full_blocks() if full else result.blocks()
 
 
 def _print_report(result: Result, outputs: Outputs) -> None:
     if outputs.layout == "weka":
-        from heldout.results.evaluation import Evaluation
-        from heldout.results.validation import Validations
+        from heldout.results.evaluation import Measured
 
-        if isinstance(result, Evaluation | Validations):
+        if isinstance(result, Measured):
             from heldout.show.escape import visible
 
             with standard_output() as output:
@@ -467,9 +444,15 @@ def _print_report(result: Result, outputs: Outputs) -> None:
 
 def show(blocks: Sequence[Block]) -> None:
     """Print blocks: in colour and as wide as the terminal, or plain and 100 columns wide where there is none."""
-    from rich.console import Console
-
-    from heldout.show.text import to_rich
+    from heldout.show.text import WIDTH, lay_out, to_rich
 
     with standard_output() as output:
-        Console(file=output, highlight=False, width=None if output.isatty() else WIDTH).print(to_rich(blocks))
+        if output.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1":
+            from rich.console import Console
+
+            width = None if output.isatty() else WIDTH
+            Console(file=output, highlight=False, width=width).print(to_rich(blocks))
+            return
+        # What rich would write to a file, without loading it, which takes as long as the report.
+        lines = lay_out(blocks, WIDTH)
+        output.write("".join("".join(text for text, _ in line) + "\n" for line in lines))

@@ -14,6 +14,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from threading import Timer, main_thread
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -30,7 +32,10 @@ GIVEN_UP = frozenset(
 REFUSED = 71
 LAST_WORDS = (b"OpenBLAS", b"libgomp", b"Traceback ", b"Fatal Python error")
 # How a process ends that says itself what was wrong: all is well, a wrong input, a fault.
-OWN_ENDS = (0, 2, 70)
+FAULT = 70
+OWN_ENDS = (0, 2, FAULT)
+# What is no fault of ours: Polars and the linker say so where a library finds no room in the address space.
+NO_ROOM = (b"Polars binary is missing", b"failed to map segment", b"annot allocate memory")
 # The longest that is kept of its errors: some libraries say again and again that they were refused memory.
 MOST_SAID = 1_000_000
 # In a small address space every thread reserves a part before it does anything.
@@ -55,15 +60,16 @@ def main() -> None:
         sys.exit(run_watched(f"{allowed / 1e9:.3g} GB of address space", "allow more (ulimit -v)", few))
     elif hasattr(signal, "sigwaitinfo") and _reads_what_may_abort(sys.argv[1:]):
         _be_forked()
-        handler = Interruption() if handler is signal.default_int_handler else handler
     from heldout.cli.app import main as run
 
-    if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, handler)
+    interruption = Interruption()
+    if awaited := signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, interruption)
+        sys.unraisablehook = interruption.bring_back
     try:
         run()
     except SystemExit as end:
-        if isinstance(handler, Interruption) and handler.came:
+        if interruption.came:
             # Python puts the system's own way back as it ends, and an interrupt that comes a second time would end it
             # by a signal.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -72,6 +78,11 @@ def main() -> None:
                 sys.stderr.write("Interrupted.\n")
                 sys.exit(130)
         raise
+    finally:
+        # Another program may have called this, and goes on.
+        if awaited and not interruption.came:
+            signal.signal(signal.SIGINT, handler)
+            sys.unraisablehook = sys.__unraisablehook__
 
 
 def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's protocol
@@ -122,6 +133,10 @@ def _reads_what_may_abort(words: Sequence[str]) -> bool:
     return any(map(may_abort, named))
 
 
+# So many seconds at most lie between an interrupt and the same one handed on.
+TWICE = 1.0
+
+
 class Interruption:
     """Raises KeyboardInterrupt, once for an interrupt that came directly and was handed on as well."""
 
@@ -136,9 +151,26 @@ class Interruption:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Python's protocol for what a signal calls."""
         now = time.monotonic()
-        first, self.last = now - self.last > 1, now
+        first, self.last = now - self.last > TWICE, now
         if first:
             signal.default_int_handler(number, frame)
+
+    def bring_back(self, lost: sys.UnraisableHookArgs) -> None:
+        """Python's protocol for an exception that nothing can catch, as one that comes while an object is freed.
+
+        An interrupt is not printed: it comes again a moment later, when another thread finds nothing being freed.
+        """
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(lost)
+            return
+        self.last = time.monotonic() - 2 * TWICE
+        # A signal of the system's, which also ends a wait, where the system has one for a thread.
+        call = (
+            partial(signal.pthread_kill, main_thread().ident)
+            if hasattr(signal, "pthread_kill")
+            else signal.raise_signal
+        )
+        Timer(0.05, call, (signal.SIGINT,)).start()
 
 
 # The signals that wake the waiting process.
@@ -191,16 +223,19 @@ def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = N
         before = {number: signal.signal(number, _pass_on(child)) for number in (signal.SIGTERM, signal.SIGHUP)}
         before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            said = _listen(child)
+            output = _listen(child)
             status = child.wait()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
     given_up = (
-        status in GIVEN_UP or status == REFUSED or (status not in OWN_ENDS and any(word in said for word in LAST_WORDS))
+        status in GIVEN_UP
+        or status == REFUSED
+        or (status not in OWN_ENDS and any(word in output for word in LAST_WORDS))
+        or (status == FAULT and any(word in output for word in NO_ROOM))
     )
     if not given_up or os.environ.get("HELDOUT_DEBUG"):
-        sys.stderr.write(said.decode("utf-8", "replace"))
+        sys.stderr.write(output.decode("utf-8", "replace"))
         return 128 - status if status < 0 else status
     sys.stderr.write(f"This did not work within {limit}.\nHint: {more}, or give fewer rows or columns.\n")
     return 2
@@ -208,14 +243,14 @@ def run_watched(limit: str, more: str, environment: Mapping[str, str] | None = N
 
 def _listen(child: Popen[bytes]) -> bytes:
     """What a process says of errors, held back until it ends: what libraries say there is not for a reader."""
-    said = b""
+    output = b""
     while child.stderr is not None and (more := os.read(child.stderr.fileno(), 65_536)):
-        said += more
-        if len(said) > MOST_SAID:
-            said = LAST_WORDS[-1]
+        output += more
+        if len(output) > MOST_SAID:
+            output = LAST_WORDS[-1]
             child.send_signal(signal.SIGABRT)
             break
-    return said
+    return output
 
 
 def _pass_on(child: Popen[bytes]) -> Callable[[int, FrameType | None], None]:

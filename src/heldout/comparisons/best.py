@@ -24,11 +24,11 @@ from heldout.arrays import Floats
 from heldout.comparisons.pair_test import ROUNDING, cut_limits, find_reach
 from heldout.errors import OptionError
 from heldout.evidence import Label
+from heldout.intervals.estimate import PairTest
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.quantity import Quantity, name_quantity
 from heldout.result import RenderedResult, make_row
-from heldout.results.difference import PairTest
 
 # With this many draws the error of a tail of .05 is .0015, and drawing takes some hundredths of a second.
 DRAWS = 20_000
@@ -149,12 +149,12 @@ class BestBy:
     @property
     def may_be_best(self) -> tuple[str, ...]:
         """The names of those that may be the best, at the level."""
-        return tuple(one.name for one in self.contenders if one.may_be_best)
+        return tuple(contender.name for contender in self.contenders if contender.may_be_best)
 
     @property
     def not_best(self) -> tuple[str, ...]:
         """The names of those that are not the best: another one is better."""
-        return tuple(one.name for one in self.contenders if not one.may_be_best)
+        return tuple(contender.name for contender in self.contenders if not contender.may_be_best)
 
     @property
     def verdict(self) -> str:
@@ -190,11 +190,11 @@ class Best(RenderedResult):
 
     def __getitem__(self, measure: str) -> BestBy:
         """What is known by one measure."""
-        for one in self.measures:
-            if measure in (one.name, one.measure):
-                return one
+        for by in self.measures:
+            if measure in (by.name, by.measure):
+                return by
         raise OptionError(
-            f"There is no best by {measure!r}. There are: {listing(one.name for one in self.measures)}.",
+            f"There is no best by {measure!r}. There are: {listing(by.name for by in self.measures)}.",
             hint="use one of these.",
         )
 
@@ -368,12 +368,12 @@ def _constrain(
 
     highest = [min(ahead(a, b)[1] for b in models if b != a) for a in models]
     best = [a for a in models if highest[a] >= 0]
-    made = []
+    contenders = []
     for a in models:
         rivals = [b for b in best if b != a]
         low = min([0.0, *(ahead(a, b)[0] for b in rivals)])
-        made.append(Contender(names[a], values[a], low, max(highest[a], 0.0), a in best))
-    return tuple(made)
+        contenders.append(Contender(names[a], values[a], low, max(highest[a], 0.0), a in best))
+    return tuple(contenders)
 
 
 # How much better the winner looks than it is.
@@ -407,8 +407,8 @@ def find_winner(
     at, models = int(seen.argmax()), len(names)
     noise = float(np.mean([joint.error_of(a, b) ** 2 / 2 for a, b in combinations(range(models), 2)]))
     spread = float(seen.var(ddof=1))
-    kept = max(1 - noise / spread, 0.0) if spread > 0 else 0.0
-    truth = seen.mean() + kept * (seen - seen.mean())
+    shrinkage = max(1 - noise / spread, 0.0) if spread > 0 else 0.0
+    truth = seen.mean() + shrinkage * (seen - seen.mean())
     drawn = draw_errors(joint, seed)
     chosen = (truth + drawn).argmax(axis=1)
     excess = max(float(drawn[np.arange(len(drawn)), chosen].mean()), 0.0)
@@ -426,7 +426,7 @@ def _limit_of_winner(
     moved = errors > 0
     reach = float(np.quantile((drawn[:, moved] / errors[moved]).max(axis=1), level)) if moved.any() else 0.0
     reach = max(reach, z_value(max(2 * level - 1, 0.01)))
-    width = measure.high - measure.low if measure.bounded else math.inf
+    width = find_reach(measure)
     if errors[at] <= 0:
         # No variation was observed: Wilson's interval says how large an unseen one could be.
         half = width * float(wilson_at(0.0, joint.units, reach)[1]) if math.isfinite(width) else math.nan

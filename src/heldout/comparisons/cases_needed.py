@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from heldout.arguments import check_share
+from heldout.intervals.estimate import PairTest
 from heldout.intervals.quantiles import z_value
-from heldout.results.difference import PairTest
 from heldout.show.numbers import count
 
 # Larger numbers are written as "more than a million": nobody can plan for them.
@@ -36,6 +36,19 @@ class CasesNeeded:
             return f"more than a million {unit}"
         high = "more than a million" if self.high is None else count(self.high)
         return f"about {high} {unit}" if self.low == self.high else f"between about {count(self.low)} and {high} {unit}"
+
+    def describe_ends(self) -> tuple[str, str]:
+        """How many cases the largest difference takes, and the smallest; nothing for that where it is as many.
+
+        >>> CasesNeeded(120, None).describe_ends(), CasesNeeded(1_000_000, None).describe_ends()
+        (('about 120 cases', 'more than a million'), ('more than a million cases', ''))
+        """
+        if self.low >= MILLION or self.low == self.high:
+            return self.describe(), ""
+        return (
+            f"about {count(self.low)} cases",
+            "more than a million" if self.high is None else f"about {count(self.high)}",
+        )
 
 
 def cases_needed(

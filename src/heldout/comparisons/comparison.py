@@ -11,21 +11,20 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 from heldout.arguments import listing
 from heldout.comparisons.best import Best
 from heldout.comparisons.cases_needed import CasesNeeded
+from heldout.comparisons.margins import Margin
 from heldout.comparisons.optimal_ranges import OptimalRanges
-from heldout.comparisons.pair_test import Margin, OmnibusTest, Setting
+from heldout.comparisons.pair_test import OmnibusTest, Setting
 from heldout.comparisons.roc_pair import RocComparison
 from heldout.errors import HeldoutError, OptionError
 from heldout.evidence import Label
 from heldout.files.ledger import EarlierUses
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import Estimate, PairTest
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import name_quantity
 from heldout.predictions.positive_class import fitted
 from heldout.result import RenderedResult, bound_late, make_row
-from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.review import Reviewed
-from heldout.show.blocks import Block
 
 Outcome = Literal["a", "b", "undecided", "same"]
 Alike = Literal["", "answers", "scores"]
@@ -229,7 +228,7 @@ class PairwiseComparison(Comparison, Reviewed):
     >>> new, old = heldout.evaluate(truth, truth), heldout.evaluate(truth, [0, 0, 0, 1] * 15)
     >>> compared = heldout.compare(new, old, names=["new", "old"])
     >>> print(compared["accuracy"].verdict)
-    new is better than old: accuracy 1.000 against .750, a difference of .250 [.158 – .372], p < .001.
+    new is better than old: accuracy 1.000 against .750, a difference of .250 [.158, .372], p < .001.
     """
 
     schema: ClassVar[str] = "heldout/comparison@1"
@@ -268,14 +267,13 @@ class PairwiseComparison(Comparison, Reviewed):
     def _parts(self) -> tuple[Best, ...]:
         return () if self.best is None else (self.best,)
 
-    def __repr__(self) -> str:
-        return f"<Comparison of {listing(self.names)} on {self.setting}; print it to read it>"
+    def _describe(self) -> str:
+        return f"Comparison of {listing(self.names)} on {self.setting}"
 
     def __iter__(self) -> Iterator[Pair]:
         return iter(self.pairs)
 
     def _with_notes(self, notes: Sequence[str]) -> Self:
-        """The same with more notes before its own."""
         return replace(self, notes=(*notes, *self.notes))
 
     def __getitem__(self, measure: str) -> Pair:
@@ -313,13 +311,13 @@ class PairwiseComparison(Comparison, Reviewed):
             own = self.judged[at]
             known = None if class_ is None else fitted([class_], own.labels)[0]
             try:
-                found = own.get(measure, class_=known, average=average)  # type: ignore[arg-type]
-                if found.level != self.level:
-                    found = own.interval(found.name, level=self.level)
+                estimate = own.get(measure, class_=known, average=average)  # type: ignore[arg-type]
+                if estimate.level != self.level:
+                    estimate = own.interval(estimate.name, level=self.level)
             except HeldoutError:
                 pass
             else:
-                return replace(found, class_=class_)
+                return replace(estimate, class_=class_)
         name = self.names[at]
         pairs = [p for p in self.pairs if (p.measure, p.class_, p.average) == (measure, class_, average)]
         values = (value for p in pairs for who, value in ((p.a, p.value_a), (p.b, p.value_b)) if who == name)
@@ -389,10 +387,6 @@ class PairwiseComparison(Comparison, Reviewed):
             **({"best": self.best.to_dict()} if self.best is not None else {}),
             **self.review.document(),
         }
-
-    def full_blocks(self) -> list[Block]:
-        """The report with every figure of every test."""
-        return self._render("full")
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,12 +33,12 @@ from heldout.errors import ValuesError
 from heldout.evidence import Ranking
 from heldout.evidence.joint_counts import IndexPair, JointScores
 from heldout.evidence.probabilities import sums_by
-from heldout.intervals.areas import HAIR, area, delong_logit, delong_variance
+from heldout.intervals.areas import TOLERANCE, area, delong_logit, delong_variance
+from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.intervals.group_leverage import group_spread, leverage_factors
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.ranking import ONE_CLASS
 from heldout.measures.ranking_batch import inner
-from heldout.results.difference import PairTest
 
 Interval = Literal["t", "mover"]
 
@@ -148,6 +148,10 @@ class Influence:
         factor = groups.number / (groups.number - 1)
         return np.asarray(p * (up @ up.T) + q * (down @ down.T) + factor * (across + across.T))
 
+    def areas(self, n: int) -> Areas:
+        """The areas of the models on n cases, with their covariance."""
+        return Areas(self.values, self.covariance(), *self.sizes, n=n)
+
     def freedom(self, contrast: Floats) -> float:
         """The degrees of freedom that groups leave to the t of one contrast of the areas."""
         groups, smaller = self.groups, min(self.sizes) - 1
@@ -162,21 +166,6 @@ class Influence:
         parts = zip((groups.positives, groups.negatives), spread, groups.cases, strict=True)
         pulls = sum(held * math.sqrt(part / independent * cases) for held, part, cases in parts)
         return min(group_spread(sums, shares, np.asarray(pulls), independent=independent).df, max(smaller, 1.0))
-
-
-def model_areas(
-    scores: ArrayLike, positive: ArrayLike, *, weight: Floats | None = None, groups: NDArray[Any] | None = None
-) -> Areas:
-    """The areas of m models and their covariance, from an array of scores (m, n): one row to a model.
-
-    >>> result = model_areas([[4.0, 3.0, 2.0, 1.0], [4.0, 2.0, 3.0, 1.0]], [True, True, False, False])
-    >>> result.values, result.covariance
-    (array([1.  , 0.75]), array([[0.   , 0.   ],
-           [0.   , 0.125]]))
-    """
-    rows, mask = resolve_scores(scores, positive)
-    influence = find_influence(rows, mask, weight, groups)
-    return Areas(influence.values, influence.covariance(), *influence.sizes, n=len(mask))
 
 
 def delong_paired(
@@ -203,7 +192,7 @@ def delong_paired(
     rows, mask = resolve_scores([np.asarray(scores_a), np.asarray(scores_b)], positive)
     influence = find_influence(rows, mask, weight, groups)
     variance = influence.covariance(np.array([[1.0, -1.0]]))[0, 0].item()
-    areas = Areas(influence.values, influence.covariance(), *influence.sizes, n=len(mask))
+    areas = influence.areas(len(mask))
     df = influence.freedom(np.array([1.0, -1.0])) if weight is not None or groups is not None else None
     source = _rank_rows(rows, mask, weight, groups)
     return paired_areas(areas, (0, 1), variance, source, level=level, interval=interval, df=df)
@@ -229,9 +218,8 @@ def delong_pairs(
     """
     rows, mask = resolve_scores(scores, positive)
     influence = influence or find_influence(rows, mask, weight, groups)
-    covariance = influence.covariance()
-    areas = Areas(influence.values, covariance, *influence.sizes, n=len(mask))
-    variances = np.diag(covariance)
+    areas = influence.areas(len(mask))
+    covariance, variances = areas.covariance, np.diag(areas.covariance)
     rankings = _rank_rows(rows, mask, weight, groups)
     tests = {}
     for a, b in combinations(range(len(rows)), 2):
@@ -249,7 +237,8 @@ def delong_pairs(
 def all_areas_equal(areas: Areas) -> AllEqual:
     """DeLong's chi-square test that all the areas are the same; models that rank alike count once.
 
-    >>> all_areas_equal(model_areas([[2.0, 1.0, 4.0, 0.0]] * 3, [True, False, True, False]))
+    >>> scores, mask = resolve_scores([[2.0, 1.0, 4.0, 0.0]] * 3, [True, False, True, False])
+    >>> all_areas_equal(find_influence(scores, mask).areas(4))
     AllEqual(statistic=0.0, df=0, p=1.0)
     """
     m = len(areas)
@@ -272,7 +261,8 @@ def compare_all_areas(areas: Areas, name: str = "roc_auc", *, level: float = 0.9
     """DeLong's chi-square: are the areas under all ROC curves the same. The difference is that of best and worst.
 
     >>> truth = [True, True, True, False, False, False]
-    >>> result = compare_all_areas(model_areas([[6, 5, 3, 4, 2, 1], [4, 6, 2, 5, 3, 1], [2, 3, 4, 5, 6, 1]], truth))
+    >>> scores, mask = resolve_scores([[6, 5, 3, 4, 2, 1], [4, 6, 2, 5, 3, 1], [2, 3, 4, 5, 6, 1]], truth)
+    >>> result = compare_all_areas(find_influence(scores, mask).areas(6))
     >>> result.df, result.about
     (2.0, 'the areas under the ROC curves (roc_auc)')
     """
@@ -337,7 +327,7 @@ def mover_limits(
 
 def undefined_area(level: float, n: int, method: str) -> PairTest:
     """What there is to say without positives or without negatives."""
-    return PairTest(math.nan, -1.0, 1.0, level, method, math.nan, n, undefined=ONE_CLASS)
+    return undefined_test(ONE_CLASS, level, method, n, reach=1.0)
 
 
 def _without_test(difference: float, level: float, n: int, method: str) -> PairTest:
@@ -367,9 +357,9 @@ def paired_areas(
     variance: float,
     rankings: RankingSource,
     *,
-    level: float = 0.95,
-    interval: Interval = "t",
-    df: float | None = None,
+    level: float,
+    interval: Interval,
+    df: float | None,
 ) -> PairTest:
     """The test of two areas on the same cases, from the areas and the variance of their difference.
 
@@ -383,10 +373,10 @@ def paired_areas(
     difference = values[0] - values[1]
     if math.isnan(variance):
         return _without_test(difference, level, areas.n, name)
-    extreme = any(not HAIR < value < 1 - HAIR for value in values)
+    extreme = any(not TOLERANCE < value < 1 - TOLERANCE for value in values)
     # Where every case has the same part in the difference there is no variance, but rounding may leave a trace of one.
-    spreadless = not variance > (HAIR * difference) ** 2
-    if spreadless and (rankings.same_order(a, b) if extreme else abs(difference) <= HAIR):
+    spreadless = not variance > (TOLERANCE * difference) ** 2
+    if spreadless and (rankings.same_order(a, b) if extreme else abs(difference) <= TOLERANCE):
         return PairTest(
             0.0, 0.0, 0.0, level, name, 1.0, areas.n, 0.0, note=ALIKE, interval_method=BY_T
         )  # fmt: skip
@@ -428,7 +418,7 @@ def _with_disagreement(result: PairTest, test: str, interval: str) -> PairTest:
     if (result.p <= 1 - result.level) == outside:
         return result
     text = f"p is by {test}; the interval, {interval}, {'leaves out' if outside else 'holds'} 0"
-    return replace(result, note="; ".join(filter(None, (result.note, text))))
+    return replace(result, note=join_notes(result.note, text))
 
 
 def _implied(difference: float, low: float, high: float, level: float) -> float:
@@ -462,7 +452,9 @@ def resolve_scores(scores: ArrayLike | list[NDArray[Any]], positive: ArrayLike) 
     return rows, mask
 
 
-def find_influence(scores: Floats, mask: Flags, weight: Floats | None, groups: NDArray[Any] | None) -> Influence:
+def find_influence(
+    scores: Floats, mask: Flags, weight: Floats | None = None, groups: NDArray[Any] | None = None
+) -> Influence:
     """What each case, or group, contributes to the area of every model: one sort of each row of scores (m, n)."""
     m, n = scores.shape
     weights = None if weight is None else np.asarray(weight, dtype=np.float64)
@@ -493,10 +485,12 @@ def find_influence(scores: Floats, mask: Flags, weight: Floats | None, groups: N
         np.stack([np.bincount(code[side], weights=row, minlength=len(keys)).astype(np.float64) for row in part])
         for part, side in ((up, mask), (down, ~mask))
     ]
-    held = [sums_by(code[side], own, len(keys)) for side, own in ((mask, up_weight), (~mask, down_weight))]
-    sizes_met = tuple(float((own > 0).sum()) for own in held)
+    group_weights = [sums_by(code[side], own, len(keys)) for side, own in ((mask, up_weight), (~mask, down_weight))]
+    sizes_met = tuple(float((own > 0).sum()) for own in group_weights)
     kish = tuple(total**2 / float(inner(own, own)) for own, total in zip((up_weight, down_weight), totals, strict=True))
-    behind = AreaGroups(held[0] / totals[0], held[1] / totals[1], up @ up.T, down @ down.T, (kish[0], kish[1]))
+    behind = AreaGroups(
+        group_weights[0] / totals[0], group_weights[1] / totals[1], up @ up.T, down @ down.T, (kish[0], kish[1])
+    )
     return Influence(values, summed[0], summed[1], (sizes_met[0], sizes_met[1]), behind)
 
 
@@ -560,7 +554,7 @@ def counted_areas(joint: JointScores) -> Areas:
     """The areas of all models with their covariance matrix."""
     if joint.groups is not None:
         influence = _grouped(joint)
-        return Areas(influence.values, influence.covariance(), *influence.sizes, n=joint.n)
+        return influence.areas(joint.n)
     m = len(joint.placed)
     own = [_variance(joint, *placed.squares) for placed in joint.placed]
     covariance = np.diag(own)
@@ -613,7 +607,7 @@ def widen_by_slack(test: PairTest, slack: float) -> PairTest:
         low=max(test.low - slack, -1.0),
         high=min(test.high + slack, 1.0),
         p=p,
-        note="; ".join(filter(None, (test.note, text))),
+        note=join_notes(test.note, text),
     )
 
 

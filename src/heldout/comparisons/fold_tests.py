@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from heldout.arrays import Floats
 from heldout.comparisons.pair_test import ROUNDING, Procedure, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
+from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.intervals.quantiles import t_value
 from heldout.measures.quantity import Average, Quantity
-from heldout.results.difference import PairTest
+from heldout.threads import cached_property
 
 # Squares of numbers below this are 0 to a computer.
 NOTHING = 1e-150
@@ -194,7 +194,7 @@ def student_t(values: FoldValues, method: str, factor: float, level: float, note
     n = len(differences)
     notes = [values.left_out, note]
     if n < 2:
-        return undefined(method, level, n, TOO_FEW, _joined(notes))
+        return undefined_test(TOO_FEW, level, method, n, note=join_notes(*notes))
     mean, df = float(differences.mean()), n - 1
     if values.constant:
         return constant(values, method, level, notes, df=df)
@@ -203,7 +203,7 @@ def student_t(values: FoldValues, method: str, factor: float, level: float, note
     half = float(t_value(level, df)) * error
     return PairTest(
         mean, mean - half, mean + half, level, method, t_tails(mean / error, df), n, statistic=mean / error, df=df,
-        effect=mean / deviation, effect_name=EFFECT, note=_joined(notes), interval_method=method,
+        effect=mean / deviation, effect_name=EFFECT, note=join_notes(*notes), interval_method=method,
     )  # fmt: skip
 
 
@@ -216,14 +216,8 @@ def constant(values: FoldValues, method: str, level: float, notes: list[str], df
     notes = [SAME if same else CONSTANT, *notes]
     return PairTest(
         figures[0], math.nan, math.nan, level, method, figures[1], len(differences), statistic=figures[2], df=df,
-        note=_joined(notes),
+        note=join_notes(*notes),
     )  # fmt: skip
-
-
-def undefined(method: str, level: float, n: int, why: str, note: str = "") -> PairTest:
-    """A test without a difference, and why."""
-    nan = math.nan
-    return PairTest(nan, nan, nan, level, method, nan, n, undefined=why, note=note)
 
 
 def t_tails(statistic: float, df: float) -> float:
@@ -235,10 +229,6 @@ def t_tails(statistic: float, df: float) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(df, -abs(statistic)))
-
-
-def _joined(notes: list[str]) -> str:
-    return "; ".join(filter(None, notes))
 
 
 PAIRED_T = register_procedure(
@@ -427,7 +417,7 @@ def _pairs(values: FoldValues, used: Procedure, level: float) -> tuple[Floats | 
     if not values.complete:
         why = f"{used.name} needs all ten folds, and the measure is {values.left_out.partition(',')[0]}"
         n = len(values.differences)
-        return None, undefined(used.name, level, n, why)
+        return None, undefined_test(why, level, used.name, n)
     if values.constant:
         return None, constant(values, used.name, level, [used.finding], df=5.0)
     pairs = values.differences.reshape(5, 2)
@@ -529,7 +519,7 @@ def bayes_correlated_t(values: FoldValues, *, rope: float = 0.0, level: float = 
     mean = float(differences.mean())
     if values.constant:
         mean = 0.0 if abs(mean) <= values.rounding else mean
-        note = "; ".join(filter(None, (CERTAIN, values.left_out)))
+        note = join_notes(CERTAIN, values.left_out)
         above, within, below = _at_point(mean, rope)
         return Posterior(
             mean, mean, mean, level, BAYES_T.name, nan, n, df=n - 1, note=note, rope=rope,

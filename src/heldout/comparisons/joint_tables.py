@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from heldout.intervals.target import Axis, Subject
 from heldout.measures.catalogue import find
 from heldout.measures.cells import AGGREGATES, GAPS, WHOLE_TABLE, Margins, TableBatch, class_cells
 from heldout.measures.quantity import Bound, Quantity, averaged_tables, micro_cells
+from heldout.threads import cached_property
 
 Draw = Callable[[int], Floats]
 
@@ -206,8 +207,8 @@ def make_paired_quantity(pairs: PairCounts, quantity: Quantity) -> PairedQuantit
     asked = quantity.resolve(None)
     bound, factor, strict = asked.bound, 1.0, False
     axis: Axis = "class" if asked.class_ is not None else (asked.average or "table")
-    if measure.name == "total_cost":
-        bound, factor = find("expected_cost", costs=bound.costs), float(pairs.n)
+    if measure.total:
+        bound, factor = find(measure.total, costs=bound.costs), quantity.times(pairs.n)
     elif axis == "table" and measure.overall:
         bound, axis, strict = find(measure.overall), "macro", True
     cells = JointCells(pairs.truth, pairs.a, pairs.b, pairs.n_classes)
@@ -342,7 +343,7 @@ def bootstrap_differences(seen: PairedQuantity, replicates: int, seed: int) -> F
         # Each cell by itself, so that the number of cases varies too: Chamandy et al. (2012), the Poisson bootstrap. No
         # measure changes when all counts are multiplied, and given their sum such counts are multinomial.
         drawn = np.empty((many, len(counts)))
-        _look_up(small, _poisson_quantiles(), rng, drawn[:, :few])
+        _look_up(small, poisson_quantiles(), rng, drawn[:, :few])
         noise = rng.standard_normal((many, len(large)))
         noise *= np.sqrt(large)
         np.maximum(np.add(noise, large, out=noise), 0.0, out=drawn[:, few:])
@@ -369,7 +370,7 @@ def permuted_differences(seen: PairedQuantity, replicates: int, seed: int) -> Fl
         if exact:
             swapped[:] = rng.binomial(moved.astype(np.int64), 0.5, size=(many, len(moved)))
         else:
-            _look_up(moved[:few].astype(np.int64), _coin_quantiles(), rng, swapped[:, :few])
+            _look_up(moved[:few].astype(np.int64), coin_quantiles(), rng, swapped[:, :few])
             noise = rng.standard_normal((many, len(large)))
             swapped[:, few:] = np.clip(np.rint(large / 2 + np.sqrt(large) / 2 * noise), 0, large)
         np.subtract(moved, swapped, out=drawn[:, alike : len(counts)])
@@ -389,7 +390,7 @@ def _look_up(counts: Codes, tables: NDArray[np.uint8], rng: np.random.Generator,
 
 
 @lru_cache(maxsize=1)
-def _poisson_quantiles() -> NDArray[np.uint8]:
+def poisson_quantiles() -> NDArray[np.uint8]:
     """Quantiles of the Poisson distributions with small whole means: a draw is one look into a table.
 
     A cell that holds c of n cases is drawn Binomial(n, c/n) times, which is Poisson(c) but for a factor 1 − c/n.
@@ -400,7 +401,7 @@ def _poisson_quantiles() -> NDArray[np.uint8]:
 
 
 @lru_cache(maxsize=1)
-def _coin_quantiles() -> NDArray[np.uint8]:
+def coin_quantiles() -> NDArray[np.uint8]:
     """Quantiles of the number of heads in so many tosses."""
     ways = [np.cumsum([math.comb(tosses, heads) for heads in range(tosses + 1)]) for tosses in range(NORMAL_FROM)]
     return np.stack([_quantiles(sums / sums[-1]) for sums in ways])

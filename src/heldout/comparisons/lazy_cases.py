@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +12,28 @@ from heldout.arguments import listing, require
 from heldout.arrays import Codes
 from heldout.comparisons.comparison import Alike, Curves
 from heldout.comparisons.delong import DELONG, DELONG_MOVER, Areas, counted_areas, delong_counted
-from heldout.comparisons.design import (
-    CompareOptions,
-    SharedCases,
-)
 from heldout.comparisons.optimal_ranges import OptimalRanges, optimal_ranges
 from heldout.comparisons.pair_test import scale_test
 from heldout.comparisons.paired_losses import PAIRED_HALL, PAIRED_LOSS_T, MeanMoments, paired_mean_test
 from heldout.comparisons.paired_scores import AREAS, choose_score_method, translate_class
+from heldout.comparisons.pairing_design import CompareOptions
 from heldout.comparisons.roc_pair import RocComparison
+from heldout.comparisons.same_cases import SharedCases
 from heldout.engines.engine_errors import engine_errors
-from heldout.engines.lazy.pairs import LazyCases, LazySide, lazy_cases
-from heldout.engines.stream.batch_engine import ROW
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
 from heldout.evidence.counted import Counted
 from heldout.evidence.joint_counts import PairCounts
 from heldout.evidence.losses import LOSSES
+from heldout.files.batches import ROW
+from heldout.intervals.estimate import PairTest
 from heldout.measures.quantity import Quantity
 from heldout.predictions.alignment import lost_order
 from heldout.predictions.score_columns import class_of
-from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from heldout.engines.lazy.pairs import LazyCases, LazySide
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +205,11 @@ def join_lazy_cases(contestants: dict[str, LazyContestant]) -> LazyPairedCases:
     lost = [name for name, own in contestants.items() if own.in_order and own.counted.lost]
     if lost:
         raise lost_order(lost)
+    from heldout.engines.lazy.pairs import lazy_cases
+
     _check_connections(contestants)
     sides = [_lazy_side(name, own) for name, own in contestants.items()]
-    with engine_errors(_engine(sides)):
+    with engine_errors(str(sides[0].frame.implementation.value)):
         joined = lazy_cases(sides)
     return LazyPairedCases({name: own.evaluation for name, own in contestants.items()}, joined=joined)
 
@@ -228,11 +229,9 @@ def _check_connections(contestants: dict[str, LazyContestant]) -> None:
         )
 
 
-def _engine(sides: Sequence[LazySide]) -> str:
-    return str(sides[0].frame.implementation.value)
-
-
 def _lazy_side(name: str, contestant: LazyContestant) -> LazySide:
+    from heldout.engines.lazy.pairs import LazySide
+
     columns, counted = dict(contestant.evaluation.source.columns), contestant.counted
     tally, cut = counted.scores, counted.threshold
     score_columns: tuple[str, ...] = ()
@@ -258,8 +257,6 @@ def _lazy_side(name: str, contestant: LazyContestant) -> LazySide:
         losses,
         contestant.in_order,
         columns.get("group"),
-        # Its evaluation has refused repeated ids.
-        distinct=True,
         each=score_columns,
     )
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from heldout.arguments import check_level, closest, listing
+from heldout.arguments import check_level, closest, listing, write_sentence
 from heldout.arrays import Floats
 from heldout.atomic_write import write_whole
 from heldout.comparisons.comparison import Comparison, ModelTable, Outcome
@@ -123,7 +123,7 @@ class LearnerRanks(Comparison):
 
     def _with_notes(self, notes: Sequence[str]) -> Self:
         """The same with more notes before its own, which are sentences."""
-        sentences = [note if note.endswith(".") else f"{note[:1].upper()}{note[1:]}." for note in notes]
+        sentences = [note if note.endswith(".") else write_sentence(note) for note in notes]
         return replace(self, notes=(*sentences, *self.notes))
 
     def __getitem__(self, measure: str) -> RankPair:
@@ -392,10 +392,10 @@ def groups_of(ranks: Any, alike: Any) -> Groups:
         )
     order = np.argsort(average, kind="stable").tolist()
     near = [{j for j, other in enumerate(order) if j != i and same[one, other]} for i, one in enumerate(order)]
-    found = sorted(
+    groups = sorted(
         tuple(sorted(group)) for group in _cliques(set(), set(range(len(order))), set(), near) if len(group) > 1
     )
-    return tuple(tuple(order[at] for at in group) for group in found)
+    return tuple(tuple(order[at] for at in group) for group in groups)
 
 
 def _cliques(held: set[int], left: set[int], seen: set[int], near: list[set[int]]) -> Iterator[set[int]]:

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from heldout.comparisons.pair_test import OmnibusTest, find_procedure, register_procedure
 from heldout.errors import OptionError, ValuesError
+from heldout.intervals.estimate import PairTest
 from heldout.intervals.score_limits import paired_difference_limits
 from heldout.measures.declare import NO_CASES
-from heldout.results.difference import PairTest
 
 MID_P = register_procedure(
     "mcnemar",

@@ -9,6 +9,7 @@ Machine Learning 42, 203-231; Drummond & Holte (2006) for the probability cost P
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import check_prevalence, listing
 from heldout.curves.curve import CHECK_CLASSES, Curve, hull_places
 from heldout.curves.decision import normalized_cost
 from heldout.curves.roc import roc
@@ -24,14 +25,14 @@ from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.result import Result, make_row
-from heldout.show.blocks import Block, Cell, Column, Note, Prose, Range, Table, Title
+from heldout.show.blocks import Block, Cell, Note, Prose, Range, Table, Title, head_columns
 from heldout.show.numbers import limits, percent
 
 ALWAYS_NO = "always no"
 ALWAYS_YES = "always yes"
 OPTIMISTIC = "The hull is chosen on these cases, so it is optimistic for others, and narrow ranges are chance."
 # Points of one place and of the same range, but for rounding.
-HAIR = 1e-12
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +109,22 @@ class OptimalRanges(Result):
 
     def best_at(self, cost_ratio: float, prevalence: float | None = None) -> OptimalRange:
         """The range for a miss that costs so many times as much as a false alarm, at this prevalence or another."""
-        share = self.prevalence if prevalence is None else _checked_prevalence(prevalence)
-        if not cost_ratio > 0:
-            raise OptionError(f"A cost ratio is a positive number. Got {cost_ratio!r}.", hint="1 is equal costs.")
-        pc = probability_cost(cost_ratio, share)
+        pc = self._probability_cost(cost_ratio, prevalence)
         return next(part for part in self.ranges if pc <= part.pc_high or part is self.ranges[-1])
 
     def cost_at(self, cost_ratio: float, prevalence: float | None = None) -> float:
         """The normalized expected cost of the best operating point there."""
-        share = self.prevalence if prevalence is None else _checked_prevalence(prevalence)
-        pc = probability_cost(cost_ratio, share)
+        pc = self._probability_cost(cost_ratio, prevalence)
         return float(normalized_cost([p.tpr for p in self.hull], [p.fpr for p in self.hull], pc).min())
+
+    def _probability_cost(self, cost_ratio: Any, prevalence: Any) -> float:
+        """PC(+) of the arguments of the questions above."""
+        number = isinstance(cost_ratio, numbers.Real) and not isinstance(cost_ratio, bool)
+        if not number or not float(cost_ratio) > 0:
+            raise OptionError(f"A cost ratio is a positive number. Got {cost_ratio!r}.", hint="1 is equal costs.")
+        return probability_cost(
+            float(cost_ratio), self.prevalence if prevalence is None else check_prevalence(prevalence)
+        )
 
     def rows(self) -> list[dict[str, object]]:
         """One row to each range of PC(+)."""
@@ -146,10 +152,9 @@ class OptimalRanges(Result):
     def blocks(self) -> list[Block]:
         """The verdict and the table of ranges."""
         words = f"positive is {self.positive}" if self.positive is not None else f"{len(self.names)} models"
-        heads = (
-            Column("cheapest"), Column("PC(+)"), Column(f"cost ratio at {percent(self.prevalence, 1)} positive"),
-            Column("points", "right"), Column("as cheap"),
-        )  # fmt: skip
+        heads = head_columns(
+            "cheapest", "PC(+)", f"cost ratio at {percent(self.prevalence, 1)} positive", ">points", "as cheap"
+        )
         rows: list[tuple[Cell, ...]] = [
             (
                 part.model,
@@ -203,7 +208,7 @@ def optimal_ranges(
     if prevalence is None:
         totals = [(float(ranking.n_positive), float(ranking.n)) for ranking in rankings.values()]
         prevalence = sum(up for up, _ in totals) / sum(every for _, every in totals)
-    share = _checked_prevalence(prevalence)
+    share = check_prevalence(prevalence)
     hull = joint_hull(curves)
     return OptimalRanges(
         tuple(curves), tuple(curves.values()), _ranges(hull, tuple(curves), share), hull, share, n, positive
@@ -235,7 +240,7 @@ def _owners(
 ) -> dict[str, float]:
     thresholds = {}
     for name, (x, y) in paths.items():
-        near = np.flatnonzero((np.abs(x - across) <= HAIR) & (np.abs(y - up) <= HAIR))
+        near = np.flatnonzero((np.abs(x - across) <= TOLERANCE) & (np.abs(y - up) <= TOLERANCE))
         if len(near):
             thresholds[name] = float(curves[name].threshold[near[0]])
     return thresholds
@@ -247,7 +252,7 @@ def _ranges(hull: tuple[HullPoint, ...], names: tuple[str, ...], prevalence: flo
     borders = np.concatenate([[0.0], across / (across + up), [1.0]])
     groups: list[tuple[set[str], float, float, list[HullPoint]]] = []
     for point, low, high in zip(hull, borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-        if high - low <= HAIR:
+        if high - low <= TOLERANCE:
             continue
         owners = _vertex_models(point)
         if groups and groups[-1][0] & owners:
@@ -265,9 +270,9 @@ def _ranges(hull: tuple[HullPoint, ...], names: tuple[str, ...], prevalence: flo
 
 def _vertex_models(point: HullPoint) -> set[str]:
     """At either end of the hull no model is needed: all of them end there."""
-    if point.fpr <= HAIR and point.tpr <= HAIR:
+    if point.fpr <= TOLERANCE and point.tpr <= TOLERANCE:
         return {ALWAYS_NO}
-    if point.fpr >= 1 - HAIR and point.tpr >= 1 - HAIR:
+    if point.fpr >= 1 - TOLERANCE and point.tpr >= 1 - TOLERANCE:
         return {ALWAYS_YES}
     return set(point.thresholds)
 
@@ -279,11 +284,3 @@ def _slope(pc: float) -> float:
 def _ratio(pc: float, prevalence: float) -> float:
     """The cost ratio at which PC(+) has this value."""
     return pc * (1 - prevalence) / ((1 - pc) * prevalence) if pc < 1 else math.inf
-
-
-def _checked_prevalence(prevalence: Any) -> float:
-    if isinstance(prevalence, bool) or not 0 < float(prevalence) < 1:
-        raise OptionError(
-            f"The prevalence is a share between 0 and 1. Got {prevalence!r}.", hint="for 20 % positives use 0.2."
-        )
-    return float(prevalence)

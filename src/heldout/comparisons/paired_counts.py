@@ -26,6 +26,7 @@ from heldout.comparisons.pair_test import (
     ROUNDING,
     SAME_ANSWERS,
     find_procedure,
+    find_reach,
     per_case,
     permutation_note,
     permutation_p,
@@ -36,12 +37,12 @@ from heldout.comparisons.pair_test import (
 from heldout.errors import OptionError
 from heldout.evidence.joint_counts import PairCounts
 from heldout.intervals.draws import MOST_CELLS, order_limits
+from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.intervals.methods import METHODS
 from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_limits import paired_difference_limits
 from heldout.measures.quantity import Quantity
-from heldout.results.difference import PairTest
 
 ALIKE = "every case that counts differs in the same way, so the standard error is zero and says nothing"
 # With 4 cases to a class the macro F1 of two equal classifiers was told apart .10 to .17 of the time, with 10 cases to
@@ -149,13 +150,12 @@ def compare_counts(
     name = _default(task) if method is None else _fitting(method, task)
     reason = seen.undefined("BA" if order < 0 else "AB")
     if reason:
-        nan = math.nan
-        return PairTest(nan, nan, nan, level, name, nan, seen.n, undefined=reason)
+        return undefined_test(reason, level, name, seen.n)
     test = _METHODS[name](task)
     if not pairs.differ:
         test = replace(test, note=SAME_ANSWERS)
     elif seen.axis == "macro" and name != PERMUTATION.name and seen.n < CLASS_SIZE * seen.cells.k:
-        test = replace(test, note="; ".join(filter(None, (test.note, SMALL_CLASSES))))
+        test = replace(test, note=join_notes(test.note, SMALL_CLASSES))
     if order == 0:
         # Neither can be told from the other, so only the draws could make a difference between them.
         half = (test.high - test.low) / 2
@@ -293,7 +293,7 @@ def _from_draws(task: _Task, drawn: Floats, name: str) -> PairTest:
     return PairTest(
         difference, low, high, task.level, name, tail_p(defined), task.seen.n,
         effect=per_case(difference, _error(task.seen), task.seen.n), effect_name=PER_CASE,
-        note="; ".join(filter(None, (note, tail_note(defined)))), interval_method=name,
+        note=join_notes(note, tail_note(defined)), interval_method=name,
     )  # fmt: skip
 
 
@@ -301,16 +301,16 @@ def _permutation(task: _Task) -> PairTest:
     drawn = permuted_differences(task.seen, task.replicates, task.seed)
     defined = drawn[~np.isnan(drawn)]
     a, b = task.seen.values
-    hair = ROUNDING * max(1.0, abs(a), abs(b))
+    tolerance = ROUNDING * max(1.0, abs(a), abs(b))
     interval = _METHODS[_default(task)](task)
     notes = [
         note_undefined_draws(len(drawn) - len(defined), len(drawn)),
-        permutation_note(a - b, defined, hair),
+        permutation_note(a - b, defined, tolerance),
         "a permutation has no interval of its own",
     ]
     return replace(
-        interval, method=PERMUTATION.name, p=permutation_p(a - b, defined, hair), statistic=math.nan, df=math.nan,
-        note="; ".join(filter(None, notes)), interval_method=interval.interval_method,
+        interval, method=PERMUTATION.name, p=permutation_p(a - b, defined, tolerance), statistic=math.nan, df=math.nan,
+        note=join_notes(*notes), interval_method=interval.interval_method,
     )  # fmt: skip
 
 
@@ -320,8 +320,7 @@ def note_undefined_draws(undefined: int, size: int) -> str:
 
 
 def _inside(seen: PairedQuantity, low: float, high: float) -> tuple[float, float]:
-    measure = seen.bound.measure
-    reach = measure.high - measure.low if measure.bounded else math.inf
+    reach = find_reach(seen.bound.measure)
     return max(low, -reach), min(high, reach)
 
 

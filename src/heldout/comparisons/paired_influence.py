@@ -18,19 +18,28 @@ from numpy.typing import NDArray
 from heldout.arguments import method_key
 from heldout.arrays import Codes, Floats
 from heldout.comparisons.best import JointValues
-from heldout.comparisons.pair_test import PER_CASE, ROUNDING, SAME_ANSWERS, per_case, register_procedure, two_sided
+from heldout.comparisons.pair_test import (
+    ONE_UNIT,
+    PER_CASE,
+    ROUNDING,
+    SAME_ANSWERS,
+    find_reach,
+    per_case,
+    register_procedure,
+    two_sided,
+)
 from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.probabilities import sums_by
 from heldout.intervals.areas import average_precision_influence
 from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.estimate import PairTest, undefined_test
 from heldout.intervals.group_leverage import class_shares, effective_number, group_spread
 from heldout.intervals.multiclass_areas import AreaAverage, area_influence
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.quantity import Quantity
-from heldout.results.difference import PairTest
 
 INFLUENCE_T = register_procedure(
     "influence-t",
@@ -39,7 +48,6 @@ INFLUENCE_T = register_procedure(
     "Liang & Zeger (1986); MacKinnon, Nielsen & Webb (2023); Imbens & Kolesár (2016)",
 )
 NO_SPREAD = "no group or case moves the difference, so the interval is what Wilson's allows for changes not yet seen"
-ONE_UNIT = "One case or group has no variance, so there is no test."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +84,19 @@ def influence_spread(influence: Floats, units: CaseUnits) -> InfluenceSpread:
     >>> round(seen.variance, 4), seen.units, round(seen.df, 6)
     (0.0533, 4, 3.0)
     """
-    held, classes = units.held, units.classes
+    weights, classes = units.held, units.classes
     spread = sums_by(classes, influence**2, int(classes.max(initial=0)) + 1)
-    own = sums_by(classes, held**2, len(spread))
-    independent, squares = float(spread.sum()), float(held @ held)
+    own = sums_by(classes, weights**2, len(spread))
+    independent, squares = float(spread.sum()), float(weights @ weights)
     if units.group is not None:
         keys, code = np.unique(units.group, return_inverse=True)
-        shares, pulls = class_shares(code, classes, held, spread, own, len(keys))
-        found = group_spread(sums_by(code, influence, len(keys)), shares, pulls, independent=independent)
-        return InfluenceSpread(found.variance, found.df, len(keys), found.effective)
-    n = int((held > 0).sum())
-    shares, _ = class_shares(np.arange(len(held)), classes, held, spread, own, len(held))
-    per_weight = np.divide(influence**2, held, out=np.zeros_like(held), where=held > 0)
-    equal = float(per_weight.sum()) * squares / float(held.sum()) if n else 0.0
+        shares, pulls = class_shares(code, classes, weights, spread, own, len(keys))
+        grouped = group_spread(sums_by(code, influence, len(keys)), shares, pulls, independent=independent)
+        return InfluenceSpread(grouped.variance, grouped.df, len(keys), grouped.effective)
+    n = int((weights > 0).sum())
+    shares, _ = class_shares(np.arange(len(weights)), classes, weights, spread, own, len(weights))
+    per_weight = np.divide(influence**2, weights, out=np.zeros_like(weights), where=weights > 0)
+    equal = float(per_weight.sum()) * squares / float(weights.sum()) if n else 0.0
     factor = n / (n - 1) if n > 1 else math.inf
     effective = effective_number(shares)
     return InfluenceSpread(factor * max(independent, equal), max(effective - 1, 1.0), n, effective)
@@ -144,10 +152,8 @@ def compare_dependent_counts(
     if math.isnan(values[0]) or math.isnan(values[1]):
         without = " and ".join(side for side, value in zip("AB", values, strict=True) if math.isnan(value))
         reason = f"{without}: {quantity.bound.undefined}"
-        nan = math.nan
-        return PairTest(nan, nan, nan, level, INFLUENCE_T.name, nan, len(units.classes), undefined=reason)
-    measure = quantity.bound.measure
-    reach = measure.high - measure.low if measure.bounded else math.inf
+        return undefined_test(reason, level, INFLUENCE_T.name, len(units.classes))
+    reach = find_reach(quantity.bound.measure)
     test = influence_test(values, sides[0][1] - sides[1][1], units, level=level, reach=reach)
     if np.array_equal(*answers):
         return replace(test, note=SAME_ANSWERS)
@@ -158,17 +164,17 @@ def count_influence(
     answer: Codes, units: CaseUnits, labels: tuple[Label, ...], quantity: Quantity
 ) -> tuple[float, Floats]:
     """The value of one classifier by a measure of answers, and the influence of every case on it, times its weight."""
-    k, held = len(labels), units.held
-    cells, place = np.unique(units.classes.astype(np.int64) * k + answer, return_inverse=True)
-    confusion = Confusion(labels, cells // k, cells % k, sums_by(place, held, len(cells)), rows=np.bincount(place))
+    k, weights = len(labels), units.held
+    cells, cell = np.unique(units.classes.astype(np.int64) * k + answer, return_inverse=True)
+    confusion = Confusion(labels, cells // k, cells % k, sums_by(cell, weights, len(cells)), rows=np.bincount(cell))
     subject = Estimator(confusion).subject(quantity)
-    factor = float(confusion.n) if quantity.bound.measure.name == "total_cost" else 1.0
+    factor = quantity.times(confusion.n)
     if quantity.class_ is None:
-        return float(subject.value) * factor, held * subject.gradient[place] * factor
+        return float(subject.value) * factor, weights * subject.gradient[cell] * factor
     at = confusion.index(quantity.class_)
     # TP, FN, FP and TN of the class.
     corner = np.where(units.classes == at, np.where(answer == at, 0, 1), np.where(answer == at, 2, 3))
-    return float(subject.value[at]), held * subject.gradient[at][corner]
+    return float(subject.value[at]), weights * subject.gradient[at][corner]
 
 
 def compare_average_precision(
@@ -185,8 +191,7 @@ def compare_average_precision(
     """
     (a, first), (b, second) = (precision_influence(own, units) for own in (scores_a, scores_b))
     if math.isnan(a) or math.isnan(b):
-        n = len(units.classes)
-        return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, n, undefined=undefined)
+        return undefined_test(undefined, level, INFLUENCE_T.name, len(units.classes), reach=1.0)
     return influence_test((a, b), first - second, units, level=level, reach=_reach_of_areas(first, second))
 
 
@@ -204,8 +209,8 @@ def precision_influence(scores: Floats, units: CaseUnits) -> tuple[float, Floats
     up, down = average_precision_influence(ranking)
     precision = ranking.tp / np.maximum(ranking.tp + ranking.fp, 1e-300)
     value = float(ranking.positives @ precision) / float(ranking.n_positive)
-    place = np.searchsorted(-ranking.scores, -np.asarray(scores, dtype=np.float64))
-    return value, units.held * np.where(positive, up[place], down[place])
+    score_index = np.searchsorted(-ranking.scores, -np.asarray(scores, dtype=np.float64))
+    return value, units.held * np.where(positive, up[score_index], down[score_index])
 
 
 def compare_averaged_areas(
@@ -230,8 +235,7 @@ def compare_averaged_areas(
     k = scores[0].shape[1]
     (a, first), (b, second) = (area_influence(own, units.classes, k, average, weight=units.weight) for own in scores)
     if math.isnan(a) or math.isnan(b):
-        n = len(units.classes)
-        return PairTest(math.nan, -1.0, 1.0, level, INFLUENCE_T.name, math.nan, n, undefined=undefined)
+        return undefined_test(undefined, level, INFLUENCE_T.name, len(units.classes), reach=1.0)
     return influence_test((a, b), first - second, units, level=level, reach=_reach_of_areas(first, second))
 
 

@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats
-from heldout.comparisons.pair_test import PER_CASE, per_case_of_two, register_procedure, two_sided
-from heldout.engines.probability_sums import tally, tally_classes
+from heldout.comparisons.pair_test import ONE_UNIT, PER_CASE, per_case_of_two, register_procedure, two_sided
+from heldout.engines.probability_sums import check_probabilities
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence.joint_counts import GapSums
 from heldout.evidence.losses import LOSSES, CaseProbabilities
 from heldout.evidence.probabilities import sums_by
+from heldout.intervals.estimate import PairTest, undefined_test
 from heldout.intervals.group_leverage import even_pulls, group_spread
-from heldout.intervals.losses import ALIKE, hall
+from heldout.intervals.losses import NEGLIGIBLE, hall
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.declare import NO_CASES
 from heldout.measures.quantity import Bound
-from heldout.results.difference import PairTest
 
 Form = Literal["hall", "t"]
 
@@ -80,13 +80,12 @@ def case_losses(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> Floa
         raise OptionError(
             f"{bound.name} is not a mean of the losses of single cases.", hint="use brier or log_loss, or resampling."
         )
+    check_probabilities(scores)
     if scores.ndim == 2:
         codes = np.asarray(truth, dtype=np.int64)
-        tally_classes(scores, codes)
         case = CaseProbabilities.of_classes(scores, codes)
     else:
         mask = np.asarray(truth, dtype=np.bool_)
-        tally(scores, mask, bins=0)
         case = CaseProbabilities.of_positive(scores, mask)
     return np.asarray(LOSSES[bound.measure.name].formula(case))
 
@@ -137,7 +136,7 @@ class MeanMoments:
             pull, units, variance, df = sums, len(keys), grouped.variance, grouped.df
         third = float((pull**3).sum())
         # Relative to the numbers themselves: what is left of the variance is then rounding.
-        if spread**2 <= ALIKE * float(own @ values**2) / total:
+        if spread**2 <= NEGLIGIBLE * float(own @ values**2) / total:
             variance, third, spread = 0.0, 0.0, 0.0
         return cls(mean, variance, third, units, spread, df)
 
@@ -155,7 +154,7 @@ class MeanMoments:
         square = max(sums.squares - n * off * off, 0.0)
         cube = sums.cubes - 3 * off * sums.squares + 2 * n * off**3
         whole = sums.squares + 2 * sums.shift * sums.total + n * sums.shift**2
-        if square <= ALIKE * whole:
+        if square <= NEGLIGIBLE * whole:
             units = n if groups is None else len(groups[1])
             return cls(sums.shift + off, 0.0, 0.0, units, 0.0, units - 1.0)
         spread = math.sqrt(square / n)
@@ -197,8 +196,8 @@ def paired_loss_test(
 
 
 def paired_mean_test(
-    moments: MeanMoments, n: int, *, form: Form = "t", level: float = 0.95, largest: float = math.inf,
-    grouped: bool = False,
+    moments: MeanMoments, n: int, *, form: Form, level: float, largest: float,
+    grouped: bool,
 ) -> PairTest:  # fmt: skip
     """The same from the moments of the differences of n cases."""
     procedure = PAIRED_HALL if form == "hall" else PAIRED_LOSS_T
@@ -232,8 +231,8 @@ def unpaired_loss_test(
 
 
 def unpaired_mean_test(
-    a: MeanMoments, b: MeanMoments, sizes: tuple[int, int], *, form: Form = "t", level: float = 0.95,
-    largest: float = math.inf,
+    a: MeanMoments, b: MeanMoments, sizes: tuple[int, int], *, form: Form, level: float,
+    largest: float,
 ) -> PairTest:  # fmt: skip
     """The same from the moments of the losses of so many cases."""
     variance = a.variance + b.variance
@@ -256,11 +255,10 @@ def _tested(
 ) -> PairTest:  # fmt: skip
     """The test of a mean of 0; `df` is infinite for the normal distribution."""
     if math.isnan(moments.mean):
-        return PairTest(math.nan, -largest, largest, level, method, math.nan, n, undefined=NO_CASES)
+        return undefined_test(NO_CASES, level, method, n, reach=largest)
     if moments.units < 2:
         return PairTest(
-            moments.mean, -largest, largest, level, method, math.nan, n,
-            note="One case or group has no variance, so there is no test.",
+            moments.mean, -largest, largest, level, method, math.nan, n, note=ONE_UNIT
         )  # fmt: skip
     if moments.variance == 0:
         return _constant(moments, method, n, level)

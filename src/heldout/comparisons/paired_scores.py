@@ -71,12 +71,12 @@ from heldout.comparisons.score_resampling import (
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.losses import LOSSES
+from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.intervals.multiclass_areas import AREA_AVERAGES, AreaAverage
 from heldout.measures.quantity import Bound, Quantity
 from heldout.measures.ranking import average_precision, gini, roc_auc, value_range
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.table import Predictions
-from heldout.results.difference import PairTest
 
 Scores = NDArray[Any]
 
@@ -184,11 +184,11 @@ def score_influence(scores: Scores, truth: NDArray[Any], bound: Bound, units: Ca
     >>> value, influence
     (0.75, array([ 0.125, -0.125, -0.125,  0.125]))
     """
-    name, held = bound.measure.name, units.held
+    name, weights = bound.measure.name, units.held
     if name in LOSSES:
-        losses, total = case_losses(scores, truth, bound), float(held.sum())
-        mean = float(held @ losses) / total
-        return mean, held * (losses - mean) / total
+        losses, total = case_losses(scores, truth, bound), float(weights.sum())
+        mean = float(weights @ losses) / total
+        return mean, weights * (losses - mean) / total
     if scores.ndim != 1:
         return None
     mask = np.asarray(truth, dtype=np.bool_)
@@ -197,10 +197,10 @@ def score_influence(scores: Scores, truth: NDArray[Any], bound: Bound, units: Ca
     if name not in AREAS or not mask.any() or mask.all():
         return None
     placed, factor = case_placements(np.asarray(scores, dtype=np.float64), mask, units.weight), AREAS[name]
-    totals = np.where(mask, float(held[mask].sum()), float(held[~mask].sum()))
-    area = float(held[mask] @ placed[mask]) / float(held[mask].sum())
+    totals = np.where(mask, float(weights[mask].sum()), float(weights[~mask].sum()))
+    area = float(weights[mask] @ placed[mask]) / float(weights[mask].sum())
     # Gini is twice the area less 1.
-    return factor * area + 1 - factor, factor * held * (placed - area) / totals
+    return factor * area + 1 - factor, factor * weights * (placed - area) / totals
 
 
 def _permuted(usual: PairTest, swapped: Floats, bound: Bound) -> PairTest:
@@ -218,7 +218,7 @@ def _permuted(usual: PairTest, swapped: Floats, bound: Bound) -> PairTest:
     )
     return replace(
         usual, method=name, p=permutation_p(usual.difference, defined), statistic=math.nan, df=math.nan,
-        note="; ".join(filter(None, notes)), interval_method=usual.interval_method or usual.method,
+        note=join_notes(*notes), interval_method=usual.interval_method or usual.method,
     )  # fmt: skip
 
 
@@ -270,8 +270,7 @@ def compare_scores_unpaired(
 
 
 def _undefined(bound: Bound, name: str, n: int, level: float) -> PairTest:
-    reach = _reach(bound)
-    return PairTest(math.nan, -reach, reach, level, name, math.nan, n, undefined=bound.undefined)
+    return undefined_test(bound.undefined, level, name, n, reach=_reach(bound))
 
 
 def _reach(bound: Bound) -> float:
@@ -293,7 +292,7 @@ def _bootstrapped(
     note = f"{lost:,} of {len(values):,} resamples leave {bound.name} undefined and were set aside" if lost else ""
     if not defined.any() and difference == 0:
         note = "both have the same value in every resample"
-    note = "; ".join(filter(None, (note, tail_note(defined))))
+    note = join_notes(note, tail_note(defined))
     error = float(defined.std())
     effect = per_case(difference, error, n) if len(sizes) == 1 else per_case_of_two(difference, error, *sizes)
     return PairTest(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from heldout.arguments import listing, suggest
+from heldout.arguments import capitalize, listing, suggest
 from heldout.comparisons.best import BONFERRONI, Best, BestBy, find_best_by, title_of
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
 from heldout.comparisons.comparison import UNNAMED, Alike, Comparison, Known, Outcome, Pair, PairwiseComparison
@@ -19,28 +19,21 @@ from heldout.comparisons.corrections import (
     find_correction,
     is_significant,
 )
-from heldout.comparisons.design import CompareOptions, PairingDesign
 from heldout.comparisons.fold_tests import CERTAIN, Posterior, make_rope_error
 from heldout.comparisons.learner_ranks import rank_learners
-from heldout.comparisons.pair_test import (
-    PROCEDURES,
-    check_margin,
-    cut_limits,
-    find_procedure,
-    find_reach,
-    interval_level,
-    judge_margin,
-)
+from heldout.comparisons.margins import DEFAULT_KIND, check_margin_given, interval_level, judge_margin
+from heldout.comparisons.pair_test import PROCEDURES, cut_limits, find_procedure, find_reach
+from heldout.comparisons.pairing_design import CompareOptions, PairingDesign
 from heldout.comparisons.ranks import ResultTable, read_results
 from heldout.comparisons.table_layout import check_one_scale
 from heldout.comparisons.wilcoxon import DATA_SET_TESTS, compare_over_data_sets
 from heldout.errors import ColumnError, OptionError
+from heldout.intervals.estimate import PairTest, join_notes
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Direction
 from heldout.measures.quantity import Quantity, note_class_order
-from heldout.results.difference import PairTest
 from heldout.show.blocks import Style
-from heldout.show.numbers import digits_between, limits, number, plain, show_p
+from heldout.show.numbers import digits_between, in_brackets, number, plain, show_p
 
 NO_SPREAD = "all splits differ by the same amount, so their spread says nothing of how sure that is"
 
@@ -134,7 +127,7 @@ def describe_disagreement(tested: PairTest) -> str:
 
 
 def _with_disagreement(tested: PairTest) -> PairTest:
-    return replace(tested, note="; ".join(filter(None, (tested.note, describe_disagreement(tested)))))
+    return replace(tested, note=join_notes(tested.note, describe_disagreement(tested)))
 
 
 def _show_p(p: float) -> str:
@@ -160,7 +153,6 @@ def count_cases_needed(tested: PairTest, p: float, margin: float | None = None) 
 
 
 DEFAULT_CORRECTION = "holm"
-DEFAULT_KIND = "non-inferiority"
 
 
 @dataclass(frozen=True)
@@ -178,12 +170,7 @@ class Claims:
 
     def check(self, control: object = None) -> None:
         """Refuse a wrong margin, a kind of claim without a margin, and a correction that is not for a control."""
-        if self.margin is not None:
-            check_margin(self.margin)
-        elif self.margin_kind != DEFAULT_KIND:
-            raise OptionError(
-                f"There is no margin for {self.margin_kind}.", hint="say how much does not matter (margin=, --margin)."
-            )
+        check_margin_given(self.margin, self.margin_kind)
         if control is not None and str(self.correction).strip().casefold() == "shaffer":
             raise OptionError(
                 "Shaffer's correction is for all pairs, and here all are compared with one control.",
@@ -230,7 +217,7 @@ def keep_applicable(
     design: PairingDesign, pair: tuple[int, int], quantities: Sequence[Quantity], options: CompareOptions
 ) -> list[Quantity]:
     """Those of the default quantities that the method applies to; at least one must be."""
-    kept: list[Quantity] = []
+    applicable: list[Quantity] = []
     first: OptionError | None = None
     for quantity in quantities:
         try:
@@ -238,10 +225,10 @@ def keep_applicable(
         except OptionError as error:
             first = first or error
         else:
-            kept.append(quantity)
-    if not kept and first is not None:
+            applicable.append(quantity)
+    if not applicable and first is not None:
         raise first
-    return kept
+    return applicable
 
 
 def _with_margin(
@@ -316,7 +303,7 @@ def phrase_pair(
     style: Style = "share" if quantity.bound.measure.bounded else "plain"
     digits = digits_between(tested.low, tested.high) if style == "share" and not math.isnan(tested.low) else None
     first, second, gap = (number(value, style, digits) for value in (*values, tested.difference))
-    ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, style, digits)}]"
+    ends = "" if math.isnan(tested.low) else f" {in_brackets(tested.low, tested.high, style, digits)}"
     ends += qualify_interval(tested, p, better)
     figures = f"{measure} {first} against {second}, a difference of {gap}{ends}, {certainty}"
     directed = quantity.bound.measure.direction in ("higher", "lower")
@@ -331,11 +318,12 @@ def _describe_needed(cases: CasesNeeded | None, style: Style) -> str:
     """How many cases it would take, and for which difference."""
     if cases is None:
         return ""
-    number_needed = cases.describe()
-    start = f" {number_needed[:1].upper()}{number_needed[1:]} would be needed to show"
     if cases.margin is not None:
-        return f"{start} a difference of {number(cases.margin, style)}, the margin."
-    return f"{start} a difference as large, or as small, as that interval allows."
+        needed, gap = cases.describe(), number(cases.margin, style)
+        return f" {capitalize(needed)} would be needed to show a difference of {gap}, the margin."
+    large, small = cases.describe_ends()
+    more = f"; one as small as it allows, {small}" if small else ""
+    return f" A difference as large as the interval allows would take {large} to show{more}."
 
 
 def note_uncorrected(pairs: Sequence[Pair]) -> tuple[str, ...]:
@@ -498,7 +486,7 @@ def find_best(
         return None
     if any(isinstance(pair.tested, Posterior) for pair in results):
         return None
-    made: list[BestBy] = []
+    by_measure: list[BestBy] = []
     for quantity in quantities:
         key = quantity.bound.name, quantity.class_, quantity.average
         tests = {
@@ -510,8 +498,8 @@ def find_best(
             names, quantity, design.values_together(range(len(names)), quantity), tests,
             _retest(design, quantity, tests, options), design.joint(quantity), level=options.level, seed=options.seed,
         )  # fmt: skip
-        made += [by] if by is not None else []
-    return Best(tuple(made), options.level, options.seed) if made else None
+        by_measure += [by] if by is not None else []
+    return Best(tuple(by_measure), options.level, options.seed) if by_measure else None
 
 
 # Limits from draws of which only the middle was asked for are widened instead of drawn again.
@@ -665,7 +653,7 @@ def phrase_table_pair(
         # The winner stands first.
         names, values = names[::-1], values[::-1]
         tested = replace(tested, difference=-tested.difference, low=-tested.high, high=-tested.low)
-    ends = "" if math.isnan(tested.low) else f" [{limits(tested.low, tested.high, 'plain', 3)}]"
+    ends = "" if math.isnan(tested.low) else f" {in_brackets(tested.low, tested.high, 'plain', 3)}"
     ends += qualify_interval(tested, p, better)
     figures = f"mean {plain(values[0])} against {plain(values[1])}, typical difference {plain(tested.difference)}{ends}"
     start = {

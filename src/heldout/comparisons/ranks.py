@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import listing, suggest
+from heldout.arguments import as_float, listing, suggest
 from heldout.arrays import Floats, Integers
 from heldout.comparisons.pair_test import ROUNDING, register_procedure
 from heldout.errors import ColumnError, OptionError, ValuesError
@@ -57,13 +57,7 @@ class ResultTable:
         return np.asarray(self.values[:, self.place(learner)])
 
 
-def read_results(
-    source: Any,
-    *,
-    learners: Sequence[object] | None = None,
-    data_sets: Sequence[object] | None = None,
-    higher_is_better: bool | None = None,
-) -> ResultTable:
+def read_results(source: Any, *, higher_is_better: bool | None = None) -> ResultTable:
     """A table of results from a mapping of learners to values, a data frame, a two-dimensional array or a file.
 
     In a frame or a file one column may hold the names of the data sets; all others are learners. A mapping may hold
@@ -76,8 +70,8 @@ def read_results(
     if isinstance(source, ResultTable):
         return source if higher_is_better is None else replace(source, higher_is_better=higher_is_better)
     columns, rows, table = _read(source)
-    names = _names(learners, columns, table.shape[1], "learner")
-    cases = _names(data_sets, rows, table.shape[0], "data set")
+    names = _names(columns, table.shape[1], "learner")
+    cases = _names(rows, table.shape[0], "data set")
     _check(table, names, cases)
     return ResultTable(table, cases, names, higher_is_better is not False)
 
@@ -152,6 +146,8 @@ def _column(values: Any, name: object) -> Floats:
     try:
         # None is a missing number, which is refused by name below.
         column = np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        column = np.array([as_float(value) for value in values])
     except (TypeError, ValueError):
         column = np.empty((0, 0))
     if column.ndim != 1:
@@ -228,13 +224,9 @@ def row_index(source: Any) -> Sequence[object] | None:
     return list(index)
 
 
-def _names(given: Sequence[object] | None, default: Sequence[object] | None, size: int, kind: str) -> tuple[str, ...]:
-    names = given if given is not None else default if default is not None else [f"{kind} {i + 1}" for i in range(size)]
+def _names(given: Sequence[object] | None, size: int, kind: str) -> tuple[str, ...]:
+    names = [f"{kind} {i + 1}" for i in range(size)] if given is None else given
     texts = tuple(str(name) for name in names)
-    if len(texts) != size:
-        raise OptionError(
-            f"There are {len(texts)} names for {size} {kind}s.", hint=f"give one name for every {kind}, in their order."
-        )
     empty = [row + 1 for row, name in enumerate(names) if str(name).strip() in ("", "None", "nan")]
     if empty and kind == "data set":
         raise OptionError(
@@ -406,9 +398,9 @@ def exact_rank_chance(ranks: Floats) -> float | None:
         if len(sums) * len(steps) > MOST_SUMS:
             return None
         every = (sums[:, None, :] + steps[None, :, :]).reshape(-1, k)
-        sums, place = np.unique(every, axis=0, return_inverse=True)
+        sums, sum_index = np.unique(every, axis=0, return_inverse=True)
         weights = np.outer(chance, times / times.sum()).ravel()
-        chance = np.asarray(np.bincount(place.ravel(), weights=weights, minlength=len(sums)), dtype=np.float64)
+        chance = np.asarray(np.bincount(sum_index.ravel(), weights=weights, minlength=len(sums)), dtype=np.float64)
     spread = (sums**2).sum(axis=1)
     return float(chance[spread >= (rows.sum(axis=0) ** 2).sum()].sum())
 

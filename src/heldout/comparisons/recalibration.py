@@ -28,7 +28,7 @@ from heldout.intervals.quantiles import t_value
 from heldout.measures.catalogue import find
 from heldout.measures.recalibration import logit, recalibrate
 from heldout.result import Result, make_row
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, Title
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, Title, head_interval
 from heldout.show.numbers import count
 
 Calibrator = Callable[[Floats], Floats]
@@ -133,7 +133,7 @@ class Recalibration(Result):
     def verdict(self) -> str:
         """The answer in one sentence."""
         if self.recommended is None:
-            tried = len({one.calibrator for one in self.changes})
+            tried = len({change.calibrator for change in self.changes})
             corrected = f", at a level corrected for the {tried} that were tried" if tried > 1 else ""
             return f"No calibrator is shown to lower the Brier score on these {count(self.n)} cases{corrected}."
         return f"Recalibrate ({self.recommended}): it lowers the Brier score on cases it was not fitted to."
@@ -141,10 +141,10 @@ class Recalibration(Result):
     def change(self, calibrator: str, measure: str) -> Change:
         """What a calibrator changes in a measure."""
         name = find(measure).name
-        for one in self.changes:
-            if (one.calibrator, one.measure) == (calibrator, name):
-                return one
-        known = dict.fromkeys(f"{one.calibrator} by {one.measure}" for one in self.changes)
+        for change in self.changes:
+            if (change.calibrator, change.measure) == (calibrator, name):
+                return change
+        known = dict.fromkeys(f"{change.calibrator} by {change.measure}" for change in self.changes)
         raise OptionError(
             f"{calibrator!r} by {name} was not tried. There are: {listing(known, most=12)}.", hint="use one of these."
         )
@@ -153,12 +153,20 @@ class Recalibration(Result):
         """One row for each calibrator and measure; the value is the difference."""
         return [
             {
-                **make_row(one.measure, one.difference, one.low, one.high, level=self.level, method="hall", n=self.n),
-                "calibrator": one.calibrator,
-                "before": one.before,
-                "after": one.after,
+                **make_row(
+                    change.measure,
+                    change.difference,
+                    change.low,
+                    change.high,
+                    level=self.level,
+                    method="hall",
+                    n=self.n,
+                ),
+                "calibrator": change.calibrator,
+                "before": change.before,
+                "after": change.after,
             }
-            for one in self.changes
+            for change in self.changes
         ]
 
     def facts(self) -> dict[str, object]:
@@ -169,18 +177,18 @@ class Recalibration(Result):
     def blocks(self) -> list[Block]:
         """The answer, and a line for each calibrator and measure."""
         rows: list[tuple[Cell, ...]] = [
-            (one.calibrator, find(one.measure).measure.title, Number(one.before), Number(one.after),
-             Number(one.difference), Range(one.low, one.high, "share"))
-            for one in self.changes
+            (change.calibrator, find(change.measure).measure.title, Number(change.before), Number(change.after),
+             Number(change.difference), Range(change.low, change.high, "share"))
+            for change in self.changes
         ]  # fmt: skip
-        heads = ("calibrator", "measure", "before", "after", "difference", f"{100 * self.level:g} % interval")
+        heads = ("calibrator", "measure", "before", "after", "difference", head_interval(self.level))
         columns = tuple(Column(head, "left" if at < 2 else "right") for at, head in enumerate(heads))
         whole = "" if self.groups is None else f", {count(self.groups)} groups kept whole"
         title = Title(
             "Recalibration", f"{count(self.n)} cases{whole}; fitted on {self.folds - 1} of {self.folds} folds"
         )
-        said = (UNCHANGED, "calibration errors are above 0 by chance, so their differences have no interval")
-        return [title, Prose(self.verdict), Table(columns, tuple(rows)), *map(Note, (*said, *self.notes))]
+        remarks = (UNCHANGED, "calibration errors are above 0 by chance, so their differences have no interval")
+        return [title, Prose(self.verdict, "Verdict"), Table(columns, tuple(rows)), *map(Note, (*remarks, *self.notes))]
 
 
 def compare_calibrators(

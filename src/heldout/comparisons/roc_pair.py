@@ -24,10 +24,10 @@ from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.intervals.draws import order_limits
+from heldout.intervals.estimate import PairTest
 from heldout.result import Result, make_row
-from heldout.results.difference import PairTest
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, Title
-from heldout.show.numbers import count, limits, share
+from heldout.show.blocks import Block, Cell, Note, Number, Prose, Range, Table, Title, head_columns
+from heldout.show.numbers import count, in_brackets, share
 
 # Where one ROC curve lies above another, and where the two cross.
 #
@@ -130,7 +130,7 @@ REPLICATES = 500
 SHOWN = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
 # The number of crossings that are printed at most.
 MOST = 10
-HAIR = 1e-9
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +313,8 @@ class RocComparison(Result):
         blocks.append(
             Prose(
                 f"{a} {share(self.curves[0].area or 0.0)}, {b} {share(self.curves[1].area or 0.0)}: difference "
-                f"{share(tested.difference)}, {100 * tested.level:g} % interval {limits(tested.low, tested.high)}, "
-                f"p = {share(tested.p)} (DeLong).",
+                f"{share(tested.difference)}, {100 * tested.level:g} % interval "
+                f"{in_brackets(tested.low, tested.high)}, p = {share(tested.p)} (DeLong).",
                 "Areas",
             )
         )
@@ -325,7 +325,7 @@ class RocComparison(Result):
         return [*blocks, Note(note)]
 
     def _crossing_table(self) -> Table:
-        heads = Column("FPR", "right"), Column("TPR", "right"), Column("better before"), Column("after")
+        heads = head_columns(">FPR", ">TPR", "better before", "after")
         rows: list[tuple[Cell, ...]] = [
             (Number(at.fpr), Number(at.tpr), self.name_of(at.before), self.name_of(at.after))
             for at in self.hull_crossings[:MOST]
@@ -333,10 +333,7 @@ class RocComparison(Result):
         return Table(heads, tuple(rows), "Where the convex hulls cross")
 
     def _difference_table(self) -> Table:
-        heads = (
-            Column("FPR", "right"), Column(f"TPR of {self.names[0]}", "right"),
-            Column(f"TPR of {self.names[1]}", "right"), Column("difference", "right"), Column(""),
-        )  # fmt: skip
+        heads = head_columns(">FPR", f">TPR of {self.names[0]}", f">TPR of {self.names[1]}", ">difference", "")
         places = np.unique([int(np.abs(self.fpr - rate).argmin()) for rate in SHOWN])
         rows: list[tuple[Cell, ...]] = []
         for at in places:
@@ -397,8 +394,8 @@ themselves cross once.
 
 def _rates(fp: NDArray[Any], tp: NDArray[Any], grid: Floats) -> Floats:
     """The highest true positive rate of a curve at each false positive rate, from its counts."""
-    # Of several points at one place np.interp takes the last, the top of a rise. The hair is for .29 · 100 < 29.
-    return np.asarray(np.interp(grid * fp[-1] + HAIR, fp, tp) / tp[-1])
+    # Of several points at one place np.interp takes the last, the top of a rise. The tolerance is for .29 · 100 < 29.
+    return np.asarray(np.interp(grid * fp[-1] + TOLERANCE, fp, tp) / tp[-1])
 
 
 def _resampled(

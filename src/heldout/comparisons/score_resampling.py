@@ -24,11 +24,11 @@ from heldout.evidence import Ranking
 from heldout.evidence.losses import LOSSES
 from heldout.intervals.case_bootstrap import CaseValues, describe_lost, limits_of_draws, redraw
 from heldout.intervals.draws import order_limits
+from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.measures.catalogue import CATALOGUE
 from heldout.measures.quantity import Bound, divide
 from heldout.measures.ranking import follows_prevalence
 from heldout.measures.ranking_batch import RankingBatch
-from heldout.results.difference import PairTest
 
 Scorer = Callable[[NDArray[Any]], Floats]
 
@@ -60,22 +60,22 @@ SKILLS = {m.name: CATALOGUE[m.component] for m in CATALOGUE.values() if "influen
 NUMBERS = 1 << 20
 
 
-def score_value(scores: NDArray[Any], truth: NDArray[Any], bound: Bound, weight: Floats | None = None) -> float:
+def score_value(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> float:
     """The measure of one model: scores of the positive class with the mask of the positives, or one row to a case.
 
     >>> from heldout.measures.catalogue import find
     >>> score_value(np.array([0.9, 0.2, 0.4]), np.array([True, False, False]), find("roc_auc"))
     1.0
     """
-    return float(bound.value(_cells(scores, truth, bound, weight)))
+    return float(bound.value(_cells(scores, truth, bound)))
 
 
-def _cells(scores: NDArray[Any], truth: NDArray[Any], bound: Bound, weight: Floats | None = None) -> dict[str, Any]:
+def _cells(scores: NDArray[Any], truth: NDArray[Any], bound: Bound) -> dict[str, Any]:
     if bound.measure.scope == "ranking":
-        return {"ranking": rank(scores, truth, weight=weight)}
+        return {"ranking": rank(scores, truth)}
     if scores.ndim == 2:
-        return {"probabilities": tally_classes(scores, truth, weight)}
-    return {"probabilities": tally(scores, truth, weight)}
+        return {"probabilities": tally_classes(scores, truth)}
+    return {"probabilities": tally(scores, truth)}
 
 
 def check_score_measure(bound: Bound, *scores: NDArray[Any]) -> None:
@@ -345,7 +345,7 @@ def _swapped_each(scores: tuple[NDArray[Any], NDArray[Any]], truth: NDArray[Any]
     return found
 
 
-def rank_model(scores: NDArray[Any], truth: NDArray[Any], groups: NDArray[Any] | None = None) -> Ranking:
+def rank_model(scores: NDArray[Any], truth: NDArray[Any], groups: NDArray[Any] | None) -> Ranking:
     """The ranking of one model, with its groups."""
     if groups is None:
         return rank(scores, truth)
@@ -358,10 +358,10 @@ def compare_functions(
     b: CaseValues,
     bound: Bound,
     *,
-    method: str | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    replicates: int = 2000,
+    method: str | None,
+    level: float,
+    seed: int,
+    replicates: int,
 ) -> PairTest:
     """A − B by one's own function of the cases: the same cases, or groups of them, are drawn for both.
 
@@ -374,15 +374,12 @@ def compare_functions(
     difference = a.value(bound) - b.value(bound)
     cases = len(a.truth)
     if math.isnan(difference):
-        undefined = bound.undefined
-        return PairTest(
-            math.nan, math.nan, math.nan, level, PAIRED_BOOTSTRAP.name, math.nan, cases, undefined=undefined
-        )
+        return undefined_test(bound.undefined, level, PAIRED_BOOTSTRAP.name, cases)
     drawn = redraw(a, bound, seed, replicates) - redraw(b, bound, seed, replicates)
     low, high = limits_of_draws(drawn, level)
     known = drawn[~np.isnan(drawn)]
     p = math.nan if math.isnan(low) else 1.0 if not difference and not known.any() else tail_p(known)
-    note = "; ".join(filter(None, (describe_lost(drawn), "" if math.isnan(low) else tail_note(known))))
+    note = join_notes(describe_lost(drawn), "" if math.isnan(low) else tail_note(known))
     return PairTest(
         difference, min(low, difference), max(high, difference), level, PAIRED_BOOTSTRAP.name, p, cases, note=note
     )

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import check_share, listing, suggest
+from heldout.arguments import check_share, listing, suggest, write_sentence
 from heldout.arrays import Floats
 from heldout.comparisons.comparison import UNNAMED, Comparison
-from heldout.comparisons.design import CompareOptions
 from heldout.comparisons.fold_tests import MeasureKey, SplitResults
 from heldout.comparisons.pair_test import PROCEDURES, Setting
-from heldout.comparisons.pairing import TabledSplits, means_together
+from heldout.comparisons.pairing_design import CompareOptions
 from heldout.comparisons.pairwise import TableOptions, choose_pairs, compare_contestants, compare_table
 from heldout.comparisons.ranks import NAME_HEADERS, list_columns, read_results
+from heldout.comparisons.result_columns import check_result_columns
+from heldout.comparisons.same_splits import TabledSplits, means_together
 from heldout.comparisons.table_layout import (
     check_learners,
     check_one_scale,
@@ -49,13 +50,13 @@ def result(value: Any) -> tuple[Any, Any]:
     return value, 1.0
 
 
-def compare_splits(
-    found: Sequence[SplitResults], control: str | None, options: TableOptions, replicates: int | None = None
-) -> Comparison:
+def compare_splits(found: Sequence[SplitResults], control: str | None, options: TableOptions) -> Comparison:
     """One data set split by split, by the corrected resampled t; several by the means over the splits of each."""
     only = found[0]
     if len(only.learners) < 2:
-        raise OptionError(f"There is one learner only: {listing(only.learners)}.", hint="give at least two to compare.")
+        raise OptionError(
+            f"Only one learner was given: {listing(only.learners)}.", hint="give at least two to compare."
+        )
     if len(found) > 1:
         return _compare_means(found, control, options)
     if math.isnan(only.ratio):
@@ -68,7 +69,7 @@ def compare_splits(
         TabledSplits({}, results=only),
         choose_pairs(list(only.learners), control),
         None,
-        CompareOptions(options.level, options.seed, replicates, options.method, options.rope),
+        CompareOptions(options.level, options.seed, None, options.method, options.rope),
         options.claims,
         options.ignore,
     )
@@ -93,9 +94,9 @@ def _compare_means(found: Sequence[SplitResults], control: str | None, options: 
             )
     quantity = found[0].quantities[0]
     if len(found[0].quantities) > 1:
-        held = listing(each.bound.name for each in found[0].quantities)
+        measures = listing(each.bound.name for each in found[0].quantities)
         raise OptionError(
-            f"Over several data sets learners are compared by one measure, and there are: {held}.",
+            f"Over several data sets learners are compared by one measure, and there are: {measures}.",
             hint="name one (measure=, --measure).",
         )
     if options.claims.margin is not None:
@@ -106,7 +107,7 @@ def _compare_means(found: Sequence[SplitResults], control: str | None, options: 
     means = {own.data_set: means_together(own.values[quantity.key]) for own in found}
     table = {learner: {name: row[at] for name, row in means.items()} for at, learner in enumerate(found[0].learners)}
     gaps = {own.data_set: int(np.isnan(own.values[quantity.key]).any(axis=0).sum()) for own in found}
-    made = compare_table(table, control, options, None if quantity.bound.name == UNNAMED else quantity.bound.name)
+    comparison = compare_table(table, control, options, None if quantity.bound.name == UNNAMED else quantity.bound.name)
     sizes = sorted({own.folds * own.repeats for own in found})
     splits = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     note = (
@@ -115,9 +116,9 @@ def _compare_means(found: Sequence[SplitResults], control: str | None, options: 
     )
     left = [f"{name} {gap:,}" for name, gap in gaps.items() if gap]
     lacking = [f"Splits in which a learner has no value are left out of all of them: {listing(left)}."] if left else []
-    read = [f"{each[:1].upper()}{each[1:]}." for own in found for each in own.notes]
-    told = [each for each in dict.fromkeys([note, *lacking, *read]) if each not in made.notes]
-    return made._with_notes(told)  # noqa: SLF001 - the contract of every comparison
+    read = [write_sentence(each) for own in found for each in own.notes]
+    told = [each for each in dict.fromkeys([note, *lacking, *read]) if each not in comparison.notes]
+    return comparison._with_notes(told)  # noqa: SLF001 - the contract of every comparison
 
 
 # Reading: which columns are runs and folds, data sets, learners and sizes, and which hold the results.
@@ -174,6 +175,7 @@ def read_split_results(
             hint="leave out splits=False (--no-splits); or leave out the column where its rows are data sets.",
         )
     check_learners(columns)
+    check_result_columns(columns, roles, measure_named=bool(asked), splits=bool(splits or marks))
     if not (splits or marks):
         for option, given in (("test_share (--test-share)", share), ("data_set (--data-set)", data_set)):
             if given is not None:
@@ -182,8 +184,8 @@ def read_split_results(
                     hint="say that its rows are splits (splits=True, --splits), or leave it out.",
                 )
         return None
-    said = () if splits else (_describe_marks(marks),)
-    table = _SplitTable(columns, roles, marks, tuple(asked), share, said)
+    notes = () if splits else (_describe_marks(marks),)
+    table = _SplitTable(columns, roles, marks, tuple(asked), share, notes)
     return table.by_data_set(data_set)
 
 
@@ -273,8 +275,8 @@ class _SplitTable:
                 hint="leave these columns out, or call the one that names the learners learner; of predictions name "
                 "the columns (--predicted A --predicted B).",
             )
-        kept = {name: values for name, values in numbers.items() if values is not None}
-        names = [" ".join(_text(self.columns[one][row]) for one in data_sets) for row in range(self._n)]
+        by_name = {name: values for name, values in numbers.items() if values is not None}
+        names = [" ".join(_text(self.columns[data_set][row]) for data_set in data_sets) for row in range(self._n)]
         if wanted is not None and wanted not in names:
             known = dict.fromkeys(filter(None, names))
             raise OptionError(
@@ -284,7 +286,7 @@ class _SplitTable:
         rows: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows.setdefault(name, []).append(row)
-        return [self._read(name, rows[name], kept) for name in rows if wanted is None or name == wanted]
+        return [self._read(name, rows[name], by_name) for name in rows if wanted is None or name == wanted]
 
     @property
     def _n(self) -> int:
@@ -347,8 +349,8 @@ class _SplitTable:
                 hint="name one (measure=, --measure).",
             )
         quantity = _quantity(self.asked[0]) if self.asked else Quantity(Bound(result))
-        held = [_by_key(name, rows, keys, values) for name, values in numbers.items()]
-        return tuple(numbers), [(quantity, held)], [] if self.asked else [HIGHER]
+        by_column = [_by_key(name, rows, keys, values) for name, values in numbers.items()]
+        return tuple(numbers), [(quantity, by_column)], [] if self.asked else [HIGHER]
 
     def _read_long(
         self, rows: list[int], keys: Mapping[int, tuple[Key, str]], numbers: Mapping[str, Floats]
@@ -405,17 +407,17 @@ def _by_key(
     learner: str, rows: Sequence[int], keys: Mapping[int, tuple[Key, str]], values: Floats
 ) -> dict[tuple[Key, str], float]:
     """The value of a learner in every split, of which each must stand in one row."""
-    found: dict[tuple[Key, str], float] = {}
+    by_key: dict[tuple[Key, str], float] = {}
     for row in rows:
-        if keys[row] in found:
+        if keys[row] in by_key:
             raise ValuesError(
                 f"{learner} has several results in one split ({_show_key(keys[row])}).",
                 hint="give one row for every split: leave out what is no result of a split, or name the run, the "
                 "fold and the data set of each row in columns; of predictions name the columns (--predicted A "
                 "--predicted B).",
             )
-        found[keys[row]] = float(values[row])
-    return found
+        by_key[keys[row]] = float(values[row])
+    return by_key
 
 
 def _shape(keys: Mapping[int, tuple[Key, str]]) -> tuple[int, int, list[tuple[Key, str]]]:
@@ -433,20 +435,20 @@ def _shape(keys: Mapping[int, tuple[Key, str]]) -> tuple[int, int, list[tuple[Ke
 def _quantity(name: str) -> Quantity:
     """The quantity that a person asked for by name."""
     text, bracket, inside = name.partition("[")
-    found = read_quantity(text)
-    return replace(found, class_=inside.removesuffix("]")) if bracket else found
+    quantity = read_quantity(text)
+    return replace(quantity, class_=inside.removesuffix("]")) if bracket else quantity
 
 
 def _choose_measures(
     numbers: Mapping[str, Floats], asked: Sequence[str]
 ) -> tuple[list[tuple[Quantity, str, float]], list[str]]:
     """The columns to compare by, each with its quantity and factor, and what is to be said of the choice."""
-    held = {column: known for column in numbers if (known := measured_by(column)) is not None}
+    measures = {column: known for column in numbers if (known := measured_by(column)) is not None}
     if asked:
         chosen = []
         for name in asked:
             wanted = _quantity(name)
-            column = next((column for column, (each, _) in held.items() if each.key == wanted.key), None)
+            column = next((column for column, (each, _) in measures.items() if each.key == wanted.key), None)
             if column is None and len(numbers) == 1 and len(asked) == 1:
                 column = next(iter(numbers))
             if column is None:
@@ -454,15 +456,15 @@ def _choose_measures(
                     f"No column holds {name}. There are: {listing(numbers)}.",
                     hint="name a measure that the table holds (measure=, --measure).",
                 )
-            chosen.append((wanted, column, held[column][1] if column in held else 1.0))
+            chosen.append((wanted, column, measures[column][1] if column in measures else 1.0))
         return chosen, []
-    first = next((column for column in held if plain_name(column) == WEKA_FIRST), None)
+    first = next((column for column in measures if plain_name(column) == WEKA_FIRST), None)
     if first is not None:
-        return [(held[first][0], first, held[first][1])], []
-    if held:
-        unused = [column for column in numbers if column not in held]
+        return [(measures[first][0], first, measures[first][1])], []
+    if measures:
+        unused = [column for column in numbers if column not in measures]
         note = [f"not compared, as they are no measures: {listing(unused)}"] if unused else []
-        return [(quantity, column, factor) for column, (quantity, factor) in held.items()], note
+        return [(quantity, column, factor) for column, (quantity, factor) in measures.items()], note
     if len(numbers) == 1:
         return [(Quantity(Bound(result)), next(iter(numbers)), 1.0)], [HIGHER]
     raise ColumnError(
@@ -543,8 +545,8 @@ def _as_mapping(given: Any) -> Mapping[Any, Any]:
     """What `cross_validate` gave, of a frame of it by column; a row called mean is no split."""
     if isinstance(given, Mapping):
         return given
-    kept, _ = drop_summaries(given)
-    return list_columns(kept) or {}
+    table, _ = drop_summaries(given)
+    return list_columns(table) or {}
 
 
 def _test_scores(given: Mapping[Any, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import listing
+from heldout.arguments import as_float, listing
 from heldout.arrays import Floats
 from heldout.comparisons.ranks import NAME_HEADERS, ResultTable, list_columns, row_index
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
@@ -83,7 +83,8 @@ def _role_of_word(plain: str) -> str:
 
 def _role_of_values(values: Sequence[Any]) -> str:
     """Runs or folds, where every value is a text such as "fold 3"."""
-    words = {found[1] if (found := NUMBERED.fullmatch(str(value).strip())) else "" for value in values}
+    texts = [value.strip() if isinstance(value, str) else "" for value in values]
+    words = {found[1] if (found := NUMBERED.fullmatch(text)) else "" for text in texts}
     roles = {_role_of_word(plain_name(word)) for word in words} if values and "" not in words else set()
     return roles.pop() if len(roles) == 1 and roles <= {"run", "fold"} else ""
 
@@ -307,9 +308,10 @@ def find_classifiers(source: Any) -> FoundClassifiers | None:
             return FoundClassifiers(truths[0], predicted=others)
         if kinds == {"score"} and not _are_of_classes(columns, others, labels):
             return FoundClassifiers(truths[0], score=others)
-    held = [f"{name} (truth)" for name in truths] + [f"{name} (predicted)" for name in answers]
+    described = [f"{name} (truth)" for name in truths] + [f"{name} (predicted)" for name in answers]
     raise ColumnError(
-        f"These seem to be predictions of cases and no results of learners, by the names of columns: {listing(held)}.",
+        "These seem to be predictions of cases and no results of learners, by the names of columns: "
+        f"{listing(described)}.",
         hint="name the columns of the classifiers (--predicted A --predicted B, or --score A --score B; in Python "
         "predicted=['A', 'B'] or score=[…]), or give a file of each; in a table of results rename the column.",
     )
@@ -398,8 +400,9 @@ def _sums_up_others(name: str, columns: Mapping[str, Sequence[Any]], roles: Mapp
     combine = next((COMBINED[word] for word in words if word in COMBINED), None)
     if combine is None or len(others) < 2:
         return False
-    made = combine(np.asarray(others, dtype=np.float64), axis=0)
-    return bool(np.allclose(made, np.asarray(columns[name], dtype=np.float64), rtol=0.01, atol=0.001))
+    combined = combine(np.array([[as_float(value) for value in values] for values in others]), axis=0)
+    own = np.array([as_float(value) for value in columns[name]])
+    return bool(np.allclose(combined, own, rtol=0.01, atol=0.001))
 
 
 def _names_no_learner(name: str) -> bool:

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from heldout.comparisons.comparison import UNNAMED, Outcome, Pair
 from heldout.comparisons.fold_tests import FIVE_BY_TWO_F, Posterior
+from heldout.comparisons.margins import judge_margin
 from heldout.comparisons.mcnemar import EFFECT as ODDS_RATIO
-from heldout.comparisons.pair_test import PROCEDURES, judge_margin
+from heldout.comparisons.pair_test import PROCEDURES
 from heldout.comparisons.pairwise import phrase_pair, phrase_table_pair
 from heldout.comparisons.split_results import result
 from heldout.comparisons.wilcoxon import SIGN, WILCOXON
+from heldout.intervals.estimate import PairTest
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Bound, Quantity
-from heldout.results.difference import PairTest
 
 TURNED: dict[Outcome, Outcome] = {"a": "b", "b": "a"}
 # Their statistic has no sign: McNemar's chi-square, F, and the smaller of two sums of ranks.

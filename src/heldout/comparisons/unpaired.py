@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,9 @@ from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.cluster_errors import cluster_spread, effective_scale, equal_groups_variance
 from heldout.intervals.count_estimator import Estimator
+from heldout.intervals.dependence import refuse_independent_rows
 from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
+from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.intervals.methods import METHODS
 from heldout.intervals.proportion import wilson
 from heldout.intervals.quantiles import t_value, z_value
@@ -41,7 +42,7 @@ from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 from heldout.measures.certified import bounds
 from heldout.measures.quantity import Bound, Quantity, micro_cells
-from heldout.results.difference import PairTest
+from heldout.threads import cached_property
 
 NEWCOMBE = register_procedure(
     "unpaired-newcombe",
@@ -103,7 +104,7 @@ def two_shares(
             raise OptionError(f"{hits:g} of {n:g} is not a share.", hint="give counts with 0 ≤ hits ≤ n.")
     cases = int(n_a + n_b)
     if not n_a or not n_b:
-        return PairTest(math.nan, math.nan, math.nan, level, name, math.nan, cases, undefined=NO_CASES)
+        return undefined_test(NO_CASES, level, name, cases)
     p_a, p_b = hits_a / n_a, hits_b / n_b
     difference = p_a - p_b
     spread = p_a * (1 - p_a) / n_a + p_b * (1 - p_b) / n_b
@@ -172,10 +173,9 @@ def compare_unpaired(
     _must_fit(name, sides, asked)
     difference = sides[0].value - sides[1].value
     if math.isnan(difference):
-        nan, cases = math.nan, a.n_cases + b.n_cases
         without = " and ".join(side for side, own in zip("AB", sides, strict=True) if math.isnan(own.value))
         reason = f"{without}: {asked.bound.undefined}"
-        return PairTest(nan, nan, nan, level, name, nan, cases, undefined=reason)
+        return undefined_test(reason, level, name, a.n_cases + b.n_cases)
     if (
         name in OF_SHARES
         and shares[0] is not None
@@ -193,7 +193,7 @@ def compare_unpaired(
     notes = note_undefined_draws(len(drawn) - len(defined), len(drawn)), tail_note(defined)
     return PairTest(
         difference, min(low, difference), max(high, difference), level, name, tail_p(defined), a.n_cases + b.n_cases,
-        effect=_effect(sides), effect_name=PER_CASE, note="; ".join(filter(None, notes)), interval_method=name,
+        effect=_effect(sides), effect_name=PER_CASE, note=join_notes(*notes), interval_method=name,
     )  # fmt: skip
 
 
@@ -207,7 +207,7 @@ class _Side:
         weighted = confusion.weighted and not self.grouped
         self.subject: Subject = subject.scaled(effective_scale(subject)) if weighted else subject
         self.place = 0 if quantity.class_ is None else confusion.index(quantity.class_)
-        self.factor = float(confusion.n) if quantity.bound.measure.name == "total_cost" else 1.0
+        self.factor = quantity.times(confusion.n)
 
     def _one(self, values: Any) -> float:
         return float(np.asarray(values)[self.place] if self.subject.axis == "class" else values)
@@ -238,7 +238,7 @@ class _Side:
     def share(self) -> tuple[float, float] | None:
         """How many of how many, for a plain share."""
         trials = self.subject.trials
-        if trials is not None and self.subject.bound.measure.name != "no_information_rate":
+        if trials is not None and not self.subject.bound.measure.of_commonest:
             return self._one(trials[0]), self._one(trials[1])
         if self.subject.axis == "micro":
             at = np.array([0.25, 0.875])
@@ -284,9 +284,8 @@ def _default(sides: list[_Side]) -> str:
 
 def _must_fit(name: str, sides: list[_Side], quantity: Quantity) -> None:
     if any(side.grouped for side in sides) and name != NORMAL.name:
-        raise OptionError(
-            f"The cases come in groups, and {name!r} takes rows as independent.",
-            hint="use 'normal', whose standard error is over groups, or count without group.",
+        raise refuse_independent_rows(
+            name, "use 'normal', whose standard error is over groups, or count without group."
         )
     if name in (NEWCOMBE.name, FISHER.name) and any(side.share is None for side in sides):
         raise OptionError(
@@ -354,21 +353,28 @@ MOVER = "mover"
 Limits = tuple[float, float, float]
 
 
-def mover_difference(first: Limits, second: Limits) -> Limits:
+def mover_difference(first: Limits, second: Limits, *, correlation: float = 0.0) -> Limits:
     """The first less the second, with its limits; each is a value, a lower and an upper limit.
 
-    Each limit of the difference takes the distances to the limits that push it there, joined by Pythagoras: Zou &
-    Donner (2008), Statistics in Medicine 27, 1693-1702. For shares with Wilson's limits this is Newcombe's interval.
+    Each limit of the difference takes the distances to the limits that push it there, joined by Pythagoras, or by the
+    law of cosines where the two values are correlated: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702. For
+    shares with Wilson's limits this is Newcombe's interval.
 
     >>> print(*(f"{end:.3f}" for end in mover_difference((0.9, 0.82, 0.95), (0.8, 0.71, 0.87))))
     0.100 -0.006 0.203
     """
     (value, low, high), (other, other_low, other_high) = first, second
     difference = value - other
+
+    def join(one: float, two: float) -> float:
+        if not correlation or math.isinf(one) or math.isinf(two):
+            return math.hypot(one, two)
+        return math.sqrt(max(one * one - 2 * correlation * one * two + two * two, 0.0))
+
     return (
         difference,
-        difference - math.hypot(value - low, other_high - other),
-        difference + math.hypot(high - value, other - other_low),
+        difference - join(value - low, other_high - other),
+        difference + join(high - value, other - other_low),
     )
 
 
@@ -384,7 +390,7 @@ class CountedSide:
 
 
 def compare_counted_unpaired(
-    a: CountedSide, b: CountedSide, bound: Bound, *, method: str | None = None, level: float = 0.95
+    a: CountedSide, b: CountedSide, bound: Bound, *, method: str | None, level: float
 ) -> PairTest:
     """A − B of the ROC area, the Gini coefficient or a mean loss; everything else needs the rows."""
     name = choose_score_method(bound, method, "different cases")

@@ -18,8 +18,8 @@ from heldout.comparisons.fold_tests import Posterior, check_rope
 from heldout.comparisons.pair_test import ROUNDING, find_procedure, register_procedure
 from heldout.comparisons.ranks import ON_ONE_DATA_SET, ONE_NUMBER, normal_p, tied_ranks
 from heldout.errors import OptionError, ValuesError
+from heldout.intervals.estimate import PairTest, join_notes
 from heldout.intervals.quantiles import z_value
-from heldout.results.difference import PairTest
 
 Zeros = Literal["drop", "split"]
 Form = Literal["auto", "exact", "normal"]
@@ -158,7 +158,7 @@ def wilcoxon(
         effect, notes = (ranked.plus - ranked.minus) / total, [_zero_note(ranked.zeros, zeros)]
     return PairTest(
         median, low, high, level, WILCOXON.name, p, len(differences), statistic=ranked.smaller, effect=effect,
-        effect_name="rank-biserial correlation", note="; ".join(filter(None, [*notes, note])),
+        effect_name="rank-biserial correlation", note=join_notes(*notes, note),
         interval_method="walsh-averages" if not math.isnan(low) else "",
     )  # fmt: skip
 
@@ -259,7 +259,7 @@ def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> 
         float(np.median(differences)), low, high, level, SIGN.name, p, len(differences),
         statistic=float(above + shared), effect=(above - below) / len(differences),
         effect_name="wins less losses, as a share of the data sets",
-        note="; ".join(filter(None, notes)), interval_method="median-order" if enough else "",
+        note=join_notes(*notes), interval_method="median-order" if enough else "",
     )  # fmt: skip
 
 

@@ -9,20 +9,19 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, write_sentence
 from heldout.arrays import Floats
 from heldout.curves.curve import CHECK_CLASSES, Curve, Scale
 from heldout.curves.declare import Range, find_kind
 from heldout.curves.thinning import placed, thinned
 from heldout.curves.threshold_table import ThresholdTable
 from heldout.errors import OptionError, ValuesError
-from heldout.show.chart import Axis, Bars, Chart, Dots, Panel, Ribbon, Stroke, Tips, Tone
+from heldout.show.chart import TONES, Axis, Bars, Chart, Dots, Panel, Ribbon, Stroke, Tips, Tone
 from heldout.show.numbers import count, number
 
 PIXELS = 1000
 # Rows of the table behind a chart.
 SHOWN = 50
-TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
 # Rates that axes of normal deviates mark, and how far out a deviate is still drawn.
 PROBIT_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999)
 FARTHEST = 8.0
@@ -138,7 +137,8 @@ def draw_alike(curves: Sequence[Curve], title: str, name: str, detail: str = "")
     """
     first = curves[0]
     x, y = _axes(curves)
-    lines = [_line(curve, "" if at else name) for at, curve in enumerate(curves)]
+    # Thin, so that ten lines do not become one broad one.
+    lines = [replace(_line(curve, "" if at else name), thin=len(curves) > 1) for at, curve in enumerate(curves)]
     places = np.linspace(0, 1, 11)
     heights = np.array([[_height(curve, at) for curve in curves] for at in places])
     points = tuple(
@@ -317,8 +317,8 @@ def _table(short: Curve) -> tuple[tuple[str, ...], tuple[tuple[float, ...], ...]
 
 
 def _detail(curve: Curve, short: Curve, whole: int | None) -> str:
-    said = curve.summary()
-    sentences = [f"{said[:1].upper()}{said[1:]}."]
+    summary = curve.summary()
+    sentences = [write_sentence(summary)]
     if curve.band is not None:
         shape = "Bars" if find_kind(curve).marks == "dots" else "Band"
         reach = "at each place" if curve.band.kind == "pointwise" else "everywhere at once"

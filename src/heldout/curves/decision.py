@@ -44,7 +44,7 @@ def net_formula(tp: Any, fp: Any, n: Any, threshold: Any) -> Any:
     return (tp - fp * threshold / (1 - threshold)) / n
 
 
-def check_probabilities(ranking: Ranking, what: str) -> None:
+def refuse_scores(ranking: Ranking, what: str) -> None:
     """Refuse scores outside [0, 1] where probabilities are needed."""
     if len(ranking) and (ranking.scores[0] > 1 or ranking.scores[-1] < 0):
         worst = ranking.scores[0] if ranking.scores[0] > 1 else ranking.scores[-1]
@@ -86,7 +86,7 @@ def decision_curve(
     """
     kind = check_bands("decision", bands)
     level = check_level(level)
-    check_probabilities(ranking, "decision curve")
+    refuse_scores(ranking, "decision curve")
     grid = np.sort(threshold_grid(ranking, thresholds))
     if isinstance(thresholds, str | int):
         grid = grid[(grid > 0) & (grid < 1)]

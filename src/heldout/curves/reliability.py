@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heldout.arguments import check_level
 from heldout.arrays import Floats
 from heldout.curves.curve import Band, Curve, Reference, Scale
-from heldout.curves.decision import check_probabilities
+from heldout.curves.decision import refuse_scores
 from heldout.curves.declare import CURVE_KINDS, curve
 from heldout.errors import OptionError
 from heldout.evidence import Label
@@ -69,7 +69,7 @@ def reliability(
     level = check_level(level)
     outcomes = ("positive", "negative")
     if isinstance(evidence, Ranking):
-        check_probabilities(evidence, "reliability diagram")
+        refuse_scores(evidence, "reliability diagram")
         binned = _ranked_bins(evidence, bin_edges(evidence, USUAL_BINS if bins is None else bins, strategy), level)
         x, y, weighted = PREDICTED, OBSERVED, evidence.weighted
     else:
@@ -120,14 +120,15 @@ def calibration(ranking: Ranking, *, level: float = 0.95, positive: Label | None
     array([0.1, 0.5, 0.9])
     """
     level = check_level(level)
-    check_probabilities(ranking, "calibration curve")
+    refuse_scores(ranking, "calibration curve")
     smooth = smooth_calibration(ranking)
     cells = smooth.bins.reliability
-    met = cells.weight > 0
+    filled = cells.weight > 0
     low, high, method = _smooth_band(smooth, level)
     whole: Any = np.float64 if ranking.weighted else np.int64
     positives, total = (
-        values[met].round(0 if not ranking.weighted else 15).astype(whole) for values in (cells.observed, cells.weight)
+        values[filled].round(0 if not ranking.weighted else 15).astype(whole)
+        for values in (cells.observed, cells.weight)
     )
     kind = CURVE_KINDS["calibration"]
     rate = np.clip(smooth.rate, 0.0, 1.0)
@@ -149,9 +150,9 @@ def _smooth_band(smooth: CalibrationCurve, level: float) -> tuple[Floats, Floats
     rate = np.clip(smooth.rate, 0.0, 1.0)
     variance = (curve_root(smooth, level) ** 2).sum(axis=1)
     spread = np.maximum(rate * (1 - rate), smooth.predicted * (1 - smooth.predicted))
-    met = smooth.bins.reliability.weight > 0
+    filled = smooth.bins.reliability.weight > 0
     # One over the number of cases of each cell, and of each point of the curve if all cases varied alike.
-    rare = smooth.bins.squares[met] / smooth.bins.reliability.weight[met] ** 2
+    rare = smooth.bins.squares[filled] / smooth.bins.reliability.weight[filled] ** 2
     size = 1 / (smooth.operator**2 @ rare)
     independent = smooth.operator**2 @ (rare * spread)
     size *= np.divide(independent, variance, out=np.ones(number), where=variance > independent)

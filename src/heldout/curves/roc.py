@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from heldout.curves.declare import check_bands, curve, plot
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
+from heldout.intervals.areas import kish_sizes
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.counts import NO_NEGATIVES, NO_POSITIVES
 from heldout.measures.quantity import Bound
@@ -47,12 +48,12 @@ def curve_ends(fp: Floats, tp: Floats, at: Floats) -> tuple[Floats, Floats]:
     """
     last = len(fp) - 1
     # 0.07 · 100 is 7.000000000000001 in floats, and must still be found at 7.
-    hair = 1e-12 * fp[-1]
+    tolerance = 1e-12 * fp[-1]
     between = np.interp(at, fp, tp)
-    first = np.minimum(np.searchsorted(fp, at - hair, side="left"), last)
-    final = np.maximum(np.searchsorted(fp, at + hair, side="right") - 1, 0)
-    low = np.where(np.abs(fp[first] - at) <= hair, tp[first], between)
-    return low, np.where(np.abs(fp[final] - at) <= hair, tp[final], between)
+    first = np.minimum(np.searchsorted(fp, at - tolerance, side="left"), last)
+    final = np.maximum(np.searchsorted(fp, at + tolerance, side="right") - 1, 0)
+    low = np.where(np.abs(fp[first] - at) <= tolerance, tp[first], between)
+    return low, np.where(np.abs(fp[final] - at) <= tolerance, tp[final], between)
 
 
 def rate_grid(size: float) -> Floats:
@@ -87,7 +88,7 @@ def roc_band(ranking: Ranking, kind: BandKind, level: float, seed: int = 0) -> t
     fp = np.concatenate([[0.0], ranking.fp])
     squares = ranking.negative_squares
     grid = rate_grid(ranking.n_negative if squares is None else ranking.n_negative**2 / float(squares.sum()))
-    positives, negatives = effective_sizes(ranking, grid, level)
+    positives, negatives = sizes_along(ranking, grid, level)
     note = ", effective n" if ranking.weighted else ""
     name = "order-beta, groups" if ranking.groups is not None else f"order-beta{note}"
     mixture = Mixture.of(fp, tp, grid, positives, negatives)
@@ -132,7 +133,7 @@ class Mixture:
     @classmethod
     def of(cls, fp: Floats, tp: Floats, grid: Floats, positives: Floats, negatives: Floats) -> Mixture:
         """From the counts of the curve, and the number of independent positives and negatives at each place."""
-        above = _binomial_nodes(grid, negatives) * (fp[-1] / negatives)[:, None]
+        above = binomial_nodes(grid, negatives) * (fp[-1] / negatives)[:, None]
         # Both ends of a rise are as good a guess: the true threshold lies anywhere between two negatives.
         ends = np.concatenate(curve_ends(fp, tp, above), axis=1) / tp[-1]
         hits = np.sort(ends * positives[:, None], axis=1)
@@ -157,7 +158,7 @@ class Mixture:
         return np.minimum(low, self.least), np.maximum(high, self.most)
 
 
-def _binomial_nodes(rate: Floats, size: Floats) -> Floats:
+def binomial_nodes(rate: Floats, size: Floats) -> Floats:
     """Quantiles of Binomial(size, rate) at the middles of equal shares, by halving between whole numbers."""
     from scipy.special import betainc, ndtri
 
@@ -219,22 +220,17 @@ def _critical(
     return float(np.sort(worst)[min(int(np.ceil(level * (REPLICATES + 1))), REPLICATES) - 1])
 
 
-def effective_sizes(ranking: Ranking, grid: Floats, level: float) -> tuple[Floats, Floats]:
+def sizes_along(ranking: Ranking, grid: Floats, level: float) -> tuple[Floats, Floats]:
     """How many independent positives and negatives the cases are worth at each place of the grid.
 
-    >>> effective_sizes(Ranking(np.array([0.5]), np.array([3]), np.array([4])), np.array([0.5]), 0.95)
+    >>> sizes_along(Ranking(np.array([0.5]), np.array([3]), np.array([4])), np.array([0.5]), 0.95)
     (array([3.]), array([4.]))
     """
     if ranking.groups is not None:
         return _group_sizes(ranking, grid, level)
-    sizes = []
-    for total, squares in (
-        (ranking.n_positive, ranking.positive_squares),
-        (ranking.n_negative, ranking.negative_squares),
-    ):
-        # Kish (1965): equal weights carry the most information.
-        sizes.append(np.full(len(grid), float(total) if squares is None else float(total) ** 2 / float(squares.sum())))
-    return sizes[0], sizes[1]
+    # Kish (1965): equal weights carry the most information.
+    positives, negatives = kish_sizes(ranking)
+    return np.full(len(grid), positives), np.full(len(grid), negatives)
 
 
 def _group_sizes(ranking: Ranking, grid: Floats, level: float) -> tuple[Floats, Floats]:
@@ -265,7 +261,7 @@ TPR = Scale("recall", "True positive rate (recall)")
 DEVIATES = Scale(FPR.name, "False alarms: share of the negatives", drawn="probit")
 MISSES = Scale("false_negative_rate", "Misses: share of the positives", drawn="probit")
 CHANCE = Reference("chance", (0.0, 1.0), (0.0, 1.0))
-BANDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
+BANDS: tuple[BandKind, ...] = get_args(BandKind)
 
 
 def one_class(ranking: Ranking) -> str:

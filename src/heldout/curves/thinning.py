@@ -135,7 +135,7 @@ def _distance(x: Floats, y: Floats, start: tuple[Any, Any], end: tuple[Any, Any]
     across, up = end[0] - start[0], end[1] - start[1]
     square = across * across + up * up
     along = ((x - start[0]) * across + (y - start[1]) * up) / square if square > 0 else np.zeros(len(x))
-    along = np.clip(along, 0, 1)
+    along = np.minimum(np.maximum(along, 0.0), 1.0)
     return np.asarray(np.hypot(x - start[0] - along * across, y - start[1] - along * up))
 
 

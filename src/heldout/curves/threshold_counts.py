@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from heldout.intervals.methods import METHODS
 from heldout.intervals.target import Subject
 from heldout.measures.cells import CORNERS, SUMS, class_cells
 from heldout.measures.quantity import Bound, Quantity
+from heldout.threads import cached_property
 
 Thresholds: TypeAlias = str | int | Iterable[float]
 
@@ -81,20 +81,20 @@ def settled_grid(ranking: Ranking, thresholds: ArrayLike, ends: tuple[float, flo
     if (more := more_at(ranking, given)) is None or ranking.tops is None:
         return given, ""
     at = np.flatnonzero((more[0] > 0) | (more[1] > 0))
-    place = places(ranking, given[at])
-    edges = np.stack([ranking.scores[place], ranking.tops[place]])
+    indices = places(ranking, given[at])
+    edges = np.stack([ranking.scores[indices], ranking.tops[indices]])
     away = np.abs(edges - given[at])
     away[~((edges >= ends[0]) & (edges < ends[1]) & np.isfinite(edges))] = np.inf
     nearest = away.argmin(axis=0)
-    made = given.copy()
-    made[at] = edges[nearest, np.arange(len(at))]
-    made = np.delete(made, at[~np.isfinite(away.min(axis=0))])
+    settled = given.copy()
+    settled[at] = edges[nearest, np.arange(len(at))]
+    settled = np.delete(settled, at[~np.isfinite(away.min(axis=0))])
     # Of several that were moved to one edge, the first stays.
-    kept = np.sort(np.unique(made, return_index=True)[1])
+    kept = np.sort(np.unique(settled, return_index=True)[1])
     least = away.min(axis=0)
     furthest = float(least[np.isfinite(least)].max(initial=0.0))
-    said = f"{len(at):,} of {len(given):,} thresholds fell inside a bin of scores that were counted together"
-    return made[kept], f"{said}, and were moved to its nearest edge, by {furthest:.1g} at most."
+    note = f"{len(at):,} of {len(given):,} thresholds fell inside a bin of scores that were counted together"
+    return settled[kept], f"{note}, and were moved to its nearest edge, by {furthest:.1g} at most."
 
 
 def between_points(ranking: Ranking) -> str:

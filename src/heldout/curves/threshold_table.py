@@ -30,7 +30,19 @@ from heldout.evidence.ranking import Ranking
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
 from heldout.result import Result
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table, Title
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Style,
+    Table,
+    Title,
+    value_and_interval,
+)
 from heldout.show.numbers import count
 
 ALWAYS = ("recall", "false_positive_rate", "precision")
@@ -124,9 +136,8 @@ class ThresholdTable(Result):
         columns = [Column(name, "right") for name in ("threshold", "TP", "FP", "FN", "TN")]
         columns += [Column(f"{name.upper()} at most", "right") for name in self._most()]
         for bound in self.bounds:
-            columns.append(Column(bound.measure.symbol if bound.name in ALWAYS else bound.title, "right"))
-            if self.lows:
-                columns.append(Column(""))
+            head = bound.measure.symbol if bound.name in ALWAYS else bound.title
+            columns += value_and_interval(head) if self.lows else [Column(head, "right")]
         rows = tuple(self._cells(at) for at in range(min(len(self), SHOWN)))
         detail = (
             f"{count(self.n_positive)} positive, {count(self.n_negative)} negative; positive when score >= threshold"

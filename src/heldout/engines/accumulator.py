@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import Missing, listing
+from heldout.arguments import Missing, as_float, listing
 from heldout.engines.row_buffer import ROWS_AT_ONCE, BufferedCounts
 from heldout.errors import HeldoutError, LabelError, MatrixError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label, join_labels, sort_labels
@@ -25,7 +25,7 @@ from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
 from heldout.predictions.score_columns import may_be_score
 from heldout.predictions.slice_plans import name_slices, slice_values, slices_of_arrays
-from heldout.predictions.source import Columns, ReadOptions, columns_of_roles, gather
+from heldout.predictions.source import Columns, ReadOptions, Source, columns_of_roles, gather
 from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word
 from heldout.synonyms import takes_synonyms
 
@@ -81,18 +81,6 @@ class Batch:
         lengths = {len(values) for values in given if isinstance(values, Sized) and not isinstance(values, str)}
         return lengths == {0}
 
-    def has_one_score(self) -> bool:
-        """Whether one column of scores was given."""
-        if self.score is None or isinstance(self.score, Mapping):
-            return False
-        if isinstance(self.score, str):
-            return True
-        shape = getattr(self.score, "shape", None)
-        if shape is not None:
-            return len(shape) == 1
-        first = self.score[0] if isinstance(self.score, list | tuple) and len(self.score) else None
-        return isinstance(first, numbers.Real)
-
     def _is_plain(self) -> bool:
         """Whether there are arrays and lists alone, each in one place."""
         given = [values for values in (self.data, *self.roles.values()) if values is not None]
@@ -101,23 +89,23 @@ class Batch:
         return enough and all(isinstance(values, np.ndarray | list) for values in given)
 
     def score_columns(self) -> int:
-        """How many columns of scores there are, or may be; 0 for none."""
+        """How many columns of scores there are, or may be: 0 for none, 1 for one that speaks for one of two classes."""
         if self.score is None:
             columns = self.columns()
-            if columns is None:
-                return 0
             named = list(self.roles.values())
-            free = [name for name in columns.names if may_be_score(name) and not any(name is role for role in named)]
-            # One column speaks for one of two classes.
+            free = [] if columns is None else [name for name in columns.names if may_be_score(name)]
+            free = [name for name in free if not any(name is role for role in named)]
             return max(2, len(free)) if free else 0
         shape = getattr(self.score, "shape", None)
-        if shape is not None and len(shape) == 2:
-            return max(int(shape[1]), 2)
-        nested = isinstance(self.score, list | tuple) and len(self.score) > 0
-        if nested and isinstance(self.score[0], list | tuple | np.ndarray):
-            return max(len(self.score[0]), 2)
-        several = (nested and isinstance(self.score[0], str)) or isinstance(self.score, Mapping)
-        return max(len(self.score), 2) if several else 2
+        if shape is not None:
+            return max(int(shape[1]), 2) if len(shape) == 2 else 1
+        if isinstance(self.score, str):
+            return 1
+        first = self.score[0] if isinstance(self.score, list | tuple) and len(self.score) else None
+        if isinstance(first, list | tuple | np.ndarray):
+            return max(len(first), 2)
+        several = isinstance(first, str) or isinstance(self.score, Mapping)
+        return max(len(self.score), 2) if several else 1
 
     def classes(self, asked: ReadOptions) -> tuple[Label, ...]:
         """The classes that occur in truth or prediction, those of the prediction as the truth writes them."""
@@ -192,6 +180,16 @@ def _copy(values: Any) -> Any:
     return values
 
 
+def count_on_device(data: Any, roles: Mapping[str, Any], asked: ReadOptions) -> tuple[Counted, Source] | None:
+    """What was counted of tensors where they are; None where there are none on an accelerator."""
+    given = [data, asked.score, *roles.values()]
+    if not any(values is not None and device_tensor(values) is not None for values in given):
+        return None
+    from heldout.engines.tensors.engine import count_tensors
+
+    return count_tensors(data, roles, asked)
+
+
 # Rows that wait until it is known which classes there are; beyond, that must be said.
 MOST_WAITING = 1 << 21
 
@@ -246,6 +244,7 @@ class Evidence:
         self._known: tuple[Label, ...] = ()
         self._settled: Label | None = None
         self._unsettled: list[Batch] = []
+        self._unsettled_rows = 0
         self._grown = BufferedCounts()
 
     @classmethod
@@ -338,11 +337,11 @@ class Evidence:
             else:
                 return
         known = self._classes(batch)
-        if self._must_wait(known, columns):
+        if self._must_wait(known, max(columns, 2)):
             self._wait(batch, known)
             return
         before = self._before() if self._unsettled else {}
-        waiting, self._unsettled = self._unsettled, []
+        waiting = self._take_unsettled()
         try:
             for waited in [*waiting, batch]:
                 self._add(waited, known)
@@ -354,13 +353,8 @@ class Evidence:
 
     def _count_on_device(self, batch: Batch, labels: tuple[Label, ...]) -> bool:
         """Count a large batch of tensors on their accelerator; False where it is none, and is read as rows."""
-        given = [batch.data, batch.score, *batch.roles.values()]
-        if not any(values is not None and device_tensor(values) is not None for values in given):
-            return False
-        from heldout.engines.tensors.engine import count_tensors
-
         asked = replace(self._asked(labels), score=batch.score, slices=batch.slices)
-        found = count_tensors(batch.data, batch.roles, asked)
+        found = count_on_device(batch.data, batch.roles, asked)
         if found is None:
             return False
         counted = found[0]
@@ -371,20 +365,26 @@ class Evidence:
 
     def _wait(self, batch: Batch, known: tuple[Label, ...]) -> None:
         """Keep a batch until its classes are known, or until too many rows wait for that."""
-        before = self._before()
-        self._unsettled.append(batch.copied())
-        self._known = known
-        if sum(waiting.size() for waiting in self._unsettled) > MOST_WAITING:
+        copied, rows = batch.copied(), self._unsettled_rows + batch.size()
+        before = self._before() if rows > MOST_WAITING else {}
+        self._unsettled.append(copied)
+        self._unsettled_rows, self._known = rows, known
+        if before:
             try:
                 self._settle()
             except HeldoutError:
                 vars(self).update(before)
                 raise
 
+    def _take_unsettled(self) -> list[Batch]:
+        """The batches that waited; none waits any more."""
+        waiting, self._unsettled, self._unsettled_rows = self._unsettled, [], 0
+        return waiting
+
     def _must_wait(self, known: Sequence[Label], columns: int) -> bool:
         if self._labels is not None or self._grown.n or len(known) >= columns:
             return False
-        guessed = len(known) >= 2 and sum(batch.size() for batch in self._unsettled) > ROWS_AT_ONCE
+        guessed = len(known) >= 2 and self._unsettled_rows > ROWS_AT_ONCE
         return not guessed
 
     def _classes(self, batch: Batch) -> tuple[Label, ...]:
@@ -429,13 +429,13 @@ class Evidence:
     def _is_unclear(self, batch: Batch, labels: tuple[Label, ...]) -> bool:
         """Whether a batch has one column of scores, and nothing tells which of two classes it is for."""
         named = self._positive is not None or self._settled is not None or usual_positive(labels) is not None
-        return len(labels) == 2 and not named and batch.has_one_score()
+        return len(labels) == 2 and not named and batch.score_columns() == 1
 
     def _settle(self) -> None:
         """Take what waits with the classes that are known, or say what must be named."""
         known = self._known
-        rows = sum(batch.size() for batch in self._unsettled)
-        columns = max(batch.score_columns() for batch in self._unsettled)
+        rows = self._unsettled_rows
+        columns = max(2, *(batch.score_columns() for batch in self._unsettled))
         if len(known) == 1 and columns == 2:
             pair = usual_pair(known[0])
             if pair is None:
@@ -448,8 +448,7 @@ class Evidence:
                 f"{len(known)} {'class' if len(known) == 1 else 'classes'}: {listing(map(quoted, known))}.",
                 hint="name all classes with labels=, in the order of the columns.",
             )
-        waiting, self._unsettled = self._unsettled, []
-        for batch in waiting:
+        for batch in self._take_unsettled():
             self._add(batch, known)
         self._known = known
 
@@ -522,7 +521,7 @@ class Evidence:
         merged._settled = self._settled if self._settled is not None else other._settled
         merged._positive = self._positive if self._positive is not None else other._positive
         merged._threshold = self._threshold if self._threshold is not None else other._threshold
-        merged._unsettled = []
+        merged._unsettled, merged._unsettled_rows = [], 0
         for batch in [*self._unsettled, *other._unsettled]:
             merged._take(batch)
         return merged
@@ -537,8 +536,7 @@ class Evidence:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        waiting = sum(batch.size() for batch in self._unsettled)
-        return f"<heldout.Evidence of {self._grown.n + waiting:,} rows>"
+        return f"<heldout.Evidence of {self._grown.n + self._unsettled_rows:,} rows>"
 
 
 def _check_positive(first: Evidence, second: Evidence) -> None:
@@ -589,6 +587,8 @@ def checked_threshold(threshold: Any, predicted: Any = None) -> float | None:
             hint="leave out predicted to judge the classes that the scores give at the threshold.",
         )
     is_number = isinstance(threshold, numbers.Real) and not isinstance(threshold, bool | np.bool_)
-    if not is_number or not math.isfinite(float(threshold)):
-        raise OptionError(f"The threshold must be a number. Got {threshold!r}.", hint="for example 0.5.")
-    return float(threshold)
+    number = as_float(threshold) if is_number else math.nan
+    if not math.isfinite(number):
+        shown = number if math.isinf(number) else threshold
+        raise OptionError(f"The threshold must be a number. Got {shown!r}.", hint="for example 0.5.")
+    return number

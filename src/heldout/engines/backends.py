@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from heldout.arguments import closest, listing
-from heldout.engines.engine_choice import ELSEWHERE, WITH_MASTER
+import polars as pl
+
+from heldout.engines.engine_choice import LazyTable, leave_open
 from heldout.engines.engine_errors import engine_errors, one_line
-from heldout.engines.spark import check_greeting, check_master, check_reachable, on_cluster, spark_session
+from heldout.engines.spark import check_master, check_reachable, on_cluster, spark_session
 from heldout.engines.table_paths import FileGroup, TableFiles, check_same, find_table_files, table_files_at
-from heldout.errors import ColumnError, HeldoutError, OptionError
+from heldout.errors import ColumnError, OptionError
 from heldout.extras import missing_extra
-from heldout.files.batches import Batches, tell_reading
+from heldout.files.batches import tell_reading
 from heldout.files.column_types import MISSING_WORDS
 
 # How long a scheduler that listens may take to answer, in seconds.
@@ -34,22 +34,12 @@ _DUCKDB = {"Int64": "BIGINT", "Float64": "DOUBLE", "Boolean": "BOOLEAN"}
 _PANDAS = {"Int64": "Int64", "Float64": "float64", "Boolean": "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedTable:
-    """A lazy frame of an engine and how to close it; `withheld` are columns in which its files do not agree.
-
-    Those are not in the frame, and each comes with the error for whoever wants it. `notes` are sentences about files
-    that were left out.
-    """
-
-    frame: Any
-    close: Callable[[], None]
-    withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+# A lazy frame, and how to close it.
+Opened = tuple[Any, Callable[[], None]]
 
 
-def open_lazy(path: str | Path, engine: str, master: str | None = None) -> tuple[Any, str, Callable[[], None]]:
-    r"""The table at `path` as a lazy frame of the engine, what to call it in messages, and how to close it.
+def open_table(path: str | Path, engine: str, master: str | None = None) -> LazyTable:
+    r"""The table at `path` as a lazy frame of the engine, of the columns in which all files agree.
 
     The path is a Parquet or CSV file, a folder of them or a pattern. Addresses such as hdfs:// and s3a:// go to the
     engine as they are. `master` is the cluster to run on, spark://host:7077 or tcp://host:8786; without, Spark and Dask
@@ -59,49 +49,26 @@ def open_lazy(path: str | Path, engine: str, master: str | None = None) -> tuple
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = pathlib.Path(folder.name, "churn.csv")
     >>> _ = file.write_text("truth,predicted\nyes,no\n")
-    >>> frame, _, close = open_lazy(file, "polars")
-    >>> frame.collect().rows()
+    >>> table = open_table(file, "polars")
+    >>> table.frame.collect().rows()
     [('yes', 'no')]
-    >>> close()
+    >>> table.close()
     >>> folder.cleanup()
     """
-    opened = open_table(path, engine, master)
-    if opened.withheld:
-        opened.close()
-        raise next(iter(opened.withheld.values()))
-    return opened.frame, str(path), opened.close
+    opener = {"duckdb": _duckdb, "polars": _polars, "dask": _dask, "spark": _spark}[engine]
+    with engine_errors(engine), tell_reading(path):
+        # On a cluster of Spark, a path without a scheme is one of the file system that it was set up with.
+        away = engine == "spark" and on_cluster(master)
+        files = table_files_at(str(path)) if away else find_table_files(str(path))
+        frame, close = opener(files, str(path), master)
+    return LazyTable(frame, Path(path).name or str(path), files.withheld, files.notes, close)
 
 
-def open_table(path: str | Path, engine: str, master: str | None = None) -> OpenedTable:
-    """The same of the columns in which all files agree, and what to say of the others."""
-    name = _engine(engine)
-    if master is not None and name not in WITH_MASTER:
-        raise OptionError(
-            f"master is {master}, and {name} runs on this machine alone.",
-            hint="leave out master (--master), or use engine 'spark' or 'dask'.",
-        )
-    opener = {"duckdb": _duckdb, "polars": _polars, "dask": _dask, "spark": _spark}[name]
-    with engine_errors(name), tell_reading(path):
-        return opener(str(path), master)
-
-
-def _engine(engine: str) -> str:
-    name = str(engine).strip().casefold()
-    if name not in ELSEWHERE:
-        near = closest(name, ELSEWHERE)
-        raise OptionError(
-            f"There is no engine {engine!r} that reads files. There are: {listing(ELSEWHERE)}.",
-            hint=f"use {near!r}." if near else "use one of these.",
-        )
-    return name
-
-
-def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all openers alike
+def _duckdb(table: TableFiles, path: str, master: str | None) -> Opened:  # noqa: ARG001 - all openers alike
     try:
         import duckdb
     except ImportError:
         raise missing_extra("duckdb", "The engine 'duckdb'") from None
-    table = find_table_files(path)
     _refuse_same_names(table, path)
     # A database of its own, so that nothing is seen of what the user does with DuckDB in the same process.
     database: Any = duckdb.connect()
@@ -116,10 +83,9 @@ def _duckdb(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all
         frame = database.sql(f"SELECT * FROM read_parquet([{files}], {told})")  # noqa: S608 - the names are quoted
         if not table.is_plain:
             frame = frame.project(", ".join([*map(_quoted, table.columns), *keys]))
-        return OpenedTable(frame, database.close, table.withheld, table.notes)
+        return frame, database.close
     read = [_duckdb_text(database, group, table, file, keys) for group in table.groups]
-    frame = reduce(lambda left, right: left.union(right), read)
-    return OpenedTable(frame, database.close, table.withheld, table.notes)
+    return reduce(lambda left, right: left.union(right), read), database.close
 
 
 def _refuse_same_names(table: TableFiles, path: str) -> None:
@@ -211,20 +177,15 @@ def _check_footers(database: Any, path: str) -> None:
         check_same(file, columns, *next(iter(files.items())))
 
 
-def _polars(path: str, master: str | None) -> OpenedTable:  # noqa: ARG001 - all openers alike
-    import polars as pl
-
-    table = find_table_files(path)
+def _polars(table: TableFiles, path: str, master: str | None) -> Opened:  # noqa: ARG001 - all openers alike
     if table.batches is not None:
-        return OpenedTable(_polars_batches(table, table.batches), _nothing, table.withheld, table.notes)
+        return table.batches.scan([*table.columns, *table.keys]), leave_open
     read = _polars_parquet if table.kind == "parquet" else _polars_text
     frames = [read(group, table) for group in table.groups]
-    return OpenedTable(frames[0] if len(frames) == 1 else pl.concat(frames), _nothing, table.withheld, table.notes)
+    return frames[0] if len(frames) == 1 else pl.concat(frames), leave_open
 
 
 def _polars_parquet(group: FileGroup, table: TableFiles) -> Any:
-    import polars as pl
-
     # What is in brackets was found already, and the name of a file may hold them.
     files: Any = list(group.files)
     if not table.local:
@@ -251,38 +212,12 @@ def _polars_parquet(group: FileGroup, table: TableFiles) -> Any:
 
 def _polars_text(group: FileGroup, table: TableFiles) -> Any:  # noqa: ARG001 - all readers alike
     """Text files at an address, which Polars reads by itself."""
-    import polars as pl
-
     files: Any = list(group.files)
     return pl.scan_csv(files, separator=group.separator, infer_schema_length=None)
 
 
-def _polars_batches(table: TableFiles, batches: Batches) -> Any:
-    """Text files on this machine, read as the stream reads them.
-
-    By itself Polars takes a quoted field without a letter for a class, a blank line for a case, and +1 for text.
-    """
-    from polars.io.plugins import register_io_source
-
-    names = [*table.columns, *table.keys]
-
-    def read(columns: list[str] | None, predicate: Any, rows: int | None, _size: int | None) -> Iterator[Any]:
-        left = rows
-        # Without a column a frame would not say how many rows there are.
-        for frame in batches.frames(names if columns is None else columns or names[:1]):
-            some = frame if left is None else frame.head(left)
-            left = None if left is None else left - len(some)
-            yield some if predicate is None else some.filter(predicate)
-            if left == 0:
-                return
-
-    return register_io_source(read, schema=batches.kinds(names))
-
-
 def _polars_keys(group: FileGroup, table: TableFiles) -> list[Any]:
     """The columns in the names of folders, told by the name of the file: of text files Polars makes none itself."""
-    import polars as pl
-
     file = pl.col(_free_name(table))
     return [
         file.replace_strict(group.files, [table.by_file[name][path] for path in group.files], return_dtype=kind).alias(
@@ -292,7 +227,7 @@ def _polars_keys(group: FileGroup, table: TableFiles) -> list[Any]:
     ]
 
 
-def _dask(path: str, master: str | None) -> OpenedTable:
+def _dask(table: TableFiles, path: str, master: str | None) -> Opened:  # noqa: ARG001 - all openers alike
     """On the cluster that is named; otherwise by the client that is there, and without one by threads of this process.
 
     Threads need nothing that must be started, sent to or cleaned up, and what takes long, reading and grouping, runs
@@ -302,17 +237,22 @@ def _dask(path: str, master: str | None) -> OpenedTable:
         import dask.dataframe as dd
     except ImportError:
         raise missing_extra("dask", "The engine 'dask'") from None
-    table = find_table_files(path)
-    close = _nothing if master is None else _connected(master)
+    close = leave_open if master is None else _connected(master)
     read = _dask_parquet if table.kind == "parquet" else _dask_text
-    try:
+    concat: Any = dd.concat
+    with _closed_by_errors(close):
         frames = [read(group, table) for group in table.groups]
-        concat: Any = dd.concat
-        frame = frames[0] if len(frames) == 1 else concat(frames)
+        return frames[0] if len(frames) == 1 else concat(frames), close
+
+
+@contextmanager
+def _closed_by_errors(close: Callable[[], None]) -> Iterator[None]:
+    """Close what was opened where something goes wrong inside."""
+    try:
+        yield
     except BaseException:
         close()
         raise
-    return OpenedTable(frame, close, table.withheld, table.notes)
 
 
 def _dask_files(group: FileGroup, table: TableFiles) -> Any:
@@ -323,7 +263,6 @@ def _dask_files(group: FileGroup, table: TableFiles) -> Any:
 
 def _dask_parquet(group: FileGroup, table: TableFiles) -> Any:
     import dask.dataframe as dd
-    import polars as pl
 
     # As many small files as make up a block are one part of the table: a part costs the same whatever is in it.
     told: Any = {"aggregate_files": True, "blocksize": _block_size(group, table)}
@@ -420,7 +359,6 @@ def _connected(master: str) -> Callable[[], None]:
             f"master is {master!r}, not the address of a Dask scheduler.", hint="it looks like tcp://host:8786."
         )
     check_reachable(master)
-    check_greeting(master)
     connect: Any = Connecting
     try:
         client = connect(master, timeout=PATIENCE, name="heldout")
@@ -441,20 +379,12 @@ def _connected(master: str) -> Callable[[], None]:
     return close
 
 
-def _spark(path: str, master: str | None) -> OpenedTable:
+def _spark(table: TableFiles, path: str, master: str | None) -> Opened:  # noqa: ARG001 - all openers alike
     check_master(master)
-    # What is wrong with files here is said before a virtual machine is started for them. On a cluster, a path without a
-    # scheme is one of the file system that the cluster was set up with.
-    table = table_files_at(path) if on_cluster(master) else find_table_files(path)
     session, close = spark_session(master)
-    try:
+    with _closed_by_errors(close):
         frames = [_spark_group(session, group, table) for group in table.groups]
-        return OpenedTable(
-            reduce(lambda left, right: left.unionByName(right), frames), close, table.withheld, table.notes
-        )
-    except BaseException:
-        close()
-        raise
+        return reduce(lambda left, right: left.unionByName(right), frames), close
 
 
 def _spark_group(session: Any, group: FileGroup, table: TableFiles) -> Any:
@@ -513,7 +443,3 @@ def _spark_text(reader: Any, names: list[str], group: FileGroup, table: TableFil
 def _escaped(path: str) -> str:
     """A path in which Spark sees no pattern."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
-
-
-def _nothing() -> None:
-    """There is nothing to close."""

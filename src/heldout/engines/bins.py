@@ -126,15 +126,7 @@ class BinRange:
         for total, sums in zip(self.sums, (bins.weights, bins.squares), strict=False):
             if sums is not None:
                 total.reshape(-1, self.k)[offsets] += sums[here]
-        rest = ~here
-        return replace(
-            bins,
-            low=bins.low[rest],
-            exponent=bins.exponent[rest],
-            counts=bins.counts[rest],
-            weights=None if bins.weights is None else bins.weights[rest],
-            squares=None if bins.squares is None else bins.squares[rest],
-        )
+        return bins.taken(~here)
 
     @property
     def met(self) -> int:

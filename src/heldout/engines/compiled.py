@@ -9,25 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Flags, Floats, Integers
-from heldout.engines.probability_sums import Binner, PowerSums
+from heldout.engines.probability_sums import LossSums
 from heldout.engines.score_ladder import LadderCells
 from heldout.evidence.bin_grid import DEEPEST, STEP, Ladder
-from heldout.evidence.losses import LOSSES, CaseProbabilities
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Probabilities
+from heldout.evidence.probability_bins import USUAL_BINS
 from heldout.extras import EXTRAS
 
 # Rows of a block: what one pass leaves for the next stays in the cache.
 BLOCK = 1 << 16
 # From this many rows on compiled passes are worth loading, which takes as long as NumPy needs for some ten million.
 WORTH = 1 << 24
-# Bins of probabilities.
-BINS = 10
+
+Made = TypeVar("Made")
 
 
 def is_worth_it(rows: int | None) -> bool:
@@ -39,30 +40,22 @@ def is_worth_it(rows: int | None) -> bool:
     return rows is not None and rows >= WORTH and not EXTRAS["fast"].list_missing()
 
 
-class CompiledPasses(NamedTuple):
-    """The functions below, compiled."""
-
-    find: Callable[..., None]
-    count: Callable[..., int]
-    calibrate: Callable[..., None]
-    power: Callable[..., tuple[float, float, float, float]]
-
-
 @cache
-def compile_passes() -> CompiledPasses:
-    """Compile all of them, or load what was compiled before."""
+def compile_pass(function: Callable[..., Made], *, any_order: bool = False) -> Callable[..., Made]:
+    """A function below, compiled, or what was compiled before; with `any_order` several terms are added at a time."""
     import numba
 
-    def compiled(function: Callable[..., Any], **options: Any) -> Any:
-        try:
-            return numba.njit(function, nogil=True, cache=True, **options)
-        except RuntimeError:
-            # Nowhere to keep it.
-            return numba.njit(function, nogil=True, **options)
+    options: dict[str, Any] = {"nogil": True}
+    if any_order:
+        options["fastmath"] = {"reassoc", "contract", "nsz"}
 
-    # The order of a sum may be chosen, so that processors add several terms at a time.
-    powers = compiled(_sum_powers, fastmath={"reassoc", "contract", "nsz"})
-    return CompiledPasses(compiled(_find_cells), compiled(_count_cells), compiled(_calibrate), powers)
+    compiled: Callable[..., Made]
+    try:
+        compiled = numba.njit(function, cache=True, **options)
+    except RuntimeError:
+        # Nowhere to keep it.
+        compiled = numba.njit(function, **options)
+    return compiled
 
 
 # One short loop after the other: all of it in one loop takes five times as long.
@@ -162,59 +155,39 @@ class CompiledTally:
             [ladder.shift, ladder.first_octave, ladder.middle, ladder.top, ladder.last], dtype=np.int64
         )
         self._scales = np.array([2.0**ladder.bits, 2.0**-STEP, 2.0**DEEPEST, 2.0 ** (fine - DEEPEST)])
-        self._binner = Binner(BINS, 0, weighted=False)
-        self._sums = {name: PowerSums() for name in LOSSES}
+        self._sums = LossSums(0, weighted=False)
         self._positives = np.zeros(len(LOSSES))
-        self._clipped = 0
         self._right, self._square = np.empty((2, BLOCK))
         self._keys = np.empty(BLOCK, dtype=np.int64)
 
     def add(self, scores: NDArray[Any], truth: Flags, eps: float) -> Integers:
         """Count rows whose scores lie between 0 and 1; gives the places of those that are put aside."""
-        passes, missed = compile_passes(), []
-        counters, binner = self._counters, self._binner
-        edges = np.linspace(0.0, 1.0, BINS + 1)
+        missed = []
+        counters, binner = self._counters, self._sums.binner
+        edges = np.linspace(0.0, 1.0, USUAL_BINS + 1)
         for start in range(0, len(scores), BLOCK):
             here = slice(start, start + BLOCK)
             values = np.ascontiguousarray(scores[here], dtype=np.float64)
             positive, keys = truth[here].view(np.uint8), self._keys[: len(values)]
             right, square = self._right[: len(values)], self._square[: len(values)]
             if counters is not None:
-                passes.find(values, positive, self._steps, self._scales, square, keys)
-                number = passes.count(keys, values, self._owners, counters.small, counters.carried)
+                compile_pass(_find_cells)(values, positive, self._steps, self._scales, square, keys)
+                number = compile_pass(_count_cells)(keys, values, self._owners, counters.small, counters.carried)
                 missed.append(keys[:number] + start)
-            passes.calibrate(values, positive, edges, binner.cases, binner.table, right, square)
+            compile_pass(_calibrate)(values, positive, edges, binner.cases, binner.table, right, square)
             self._add_losses(right, square, positive, eps)
         return np.concatenate(missed) if missed else np.zeros(0, dtype=np.int64)
 
     def _add_losses(self, right: Floats, square: Floats, positive: NDArray[np.uint8], eps: float) -> None:
-        raised = right
-        if np.minimum.reduce(right) < eps:
-            raised, below = np.maximum(right, eps), int(np.count_nonzero(right < eps))
-            self._clipped += below
-        case = CaseProbabilities(right, raised, square)
-        for at, (name, loss) in enumerate(LOSSES.items()):
-            values, sums = loss.formula(case), self._sums[name]
+        for at, (name, values) in enumerate(self._sums.losses(right, square, None, eps).items()):
+            sums = self._sums.powers[name]
             if not sums.sums[0, 0]:
                 sums.centre = float(np.add.reduce(values) / len(values))
-            *powers, positives = compile_passes().power(values, positive, sums.centre)
+            *powers, positives = compile_pass(_sum_powers, any_order=True)(values, positive, sums.centre)
             sums.sums[0] += len(values), *powers
             self._positives[at] += positives
 
     def probabilities(self) -> Probabilities:
         """The sums of losses."""
-        moments = {name: own.moments(weighted=False) for name, own in self._sums.items()}
-        cases = self._binner.cases.reshape(2, -1).sum(axis=1)
-        totals = np.array([own.total for own in moments.values()])
-        # Rounding must not leave less than nothing.
-        by_class = np.stack([np.maximum(totals - self._positives, 0.0), self._positives], axis=1)
-        return Probabilities(
-            n=int(cases.sum()),
-            weighted=False,
-            top_label=False,
-            losses=moments,
-            clipped=self._clipped,
-            class_weight=cases.astype(np.float64),
-            class_losses=dict(zip(moments, by_class, strict=True)),
-            reliability=self._binner.reliability(),
-        )
+        positive = self._sums.binner.cases.reshape(2, -1)[1].sum()
+        return self._sums.made_of_two(np.array([positive, *self._positives]))

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from heldout.arguments import check_whole, listing, suggest
-from heldout.engines.accumulator import Evidence
+from heldout.arguments import as_float, check_whole, listing, show_given, suggest
+from heldout.engines.accumulator import Evidence, count_on_device
 from heldout.engines.engine_errors import engine_errors
 from heldout.errors import HeldoutError, OptionError
 from heldout.evidence.counted import Counted
 from heldout.evidence.storage import is_evidence_file
-from heldout.predictions.device_arrays import device_tensor
 from heldout.predictions.source import NamedFrame, ReadOptions, Source
-
-if TYPE_CHECKING:
-    from heldout.engines.backends import OpenedTable
 
 # Engines that aggregate where the data are.
 ELSEWHERE = ("polars", "duckdb", "dask", "spark")
@@ -60,7 +56,9 @@ class EngineOptions:
             )
         wide = self.tolerance
         if wide is not None and (isinstance(wide, bool) or not 0 <= _number(wide) < math.inf):
-            raise OptionError(f"The tolerance is a width of areas, 0 or more. Got {wide!r}.", hint="for example 1e-6.")
+            raise OptionError(
+                f"The tolerance is a width of areas, 0 or more. Got {show_given(wide)}.", hint="for example 1e-6."
+            )
         check_whole("passes", self.passes, 1)
         if self.engine == "memory" and (careful := self.careful()):
             raise OptionError(
@@ -74,22 +72,27 @@ class EngineOptions:
         return [option.name for option in fields(self)[2:] if getattr(self, option.name) != option.default]
 
 
+def leave_open() -> None:
+    """There is nothing to close."""
+
+
 @dataclass(frozen=True, eq=False)
 class LazyTable:
-    """A lazy frame that an engine has opened from files, and what these are called.
+    """A lazy frame that an engine has opened from files, what these are called, and how to close it.
 
-    `withheld` are columns in which they do not agree, each with the error for whoever wants it, and `notes` sentences
-    about those that were left out.
+    `withheld` are columns in which the files do not agree: they are not in the frame, and each comes with the error for
+    whoever wants it. `notes` are sentences about files that were left out.
     """
 
     frame: Any
     name: str
     withheld: Mapping[str, HeldoutError] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    close: Callable[[], None] = leave_open
 
 
 def _number(given: Any) -> float:
-    return float(given) if isinstance(given, numbers.Real) else math.nan
+    return as_float(given) if isinstance(given, numbers.Real) else math.nan
 
 
 def known_evidence(data: Any) -> tuple[Counted, Source] | None:
@@ -106,23 +109,17 @@ def known_evidence(data: Any) -> tuple[Counted, Source] | None:
 def only_evidence(given: Mapping[str, Any], where: EngineOptions) -> None:
     """Refuse what is said of rows beside evidence: its cases were counted already."""
     named = {name: value for name, value in given.items() if value is not None}
-    if "matrix" in named:
-        raise OptionError(
-            f"Counted evidence was given together with {listing(named)}.", hint="give the evidence or the matrix."
-        )
-    if "id" in named:
-        raise OptionError(
-            f"Counted evidence was given together with {listing(named)}.",
-            hint="leave out id (--id): which row is about which case is not kept when rows are counted.",
-        )
     if named:
         flags = " ".join(f"--{name.removesuffix('s')} {_shown(value)}" for name, value in named.items())
         python = ", ".join(f"{name}=" for name in named)
-        raise OptionError(
-            f"Counted evidence was given together with {listing(named)}.",
-            hint=f"columns and thresholds are chosen when counting: heldout count … {flags} (in Python count(…, "
-            f"{python}…)).",
+        hint = (
+            f"columns and thresholds are chosen when counting: heldout count … {flags} (in Python count(…, {python}…))."
         )
+        if "id" in named:
+            hint = "leave out id (--id): which row is about which case is not kept when rows are counted."
+        if "matrix" in named:
+            hint = "give the evidence or the matrix."
+        raise OptionError(f"Counted evidence was given together with {listing(named)}.", hint=hint)
     if where.engine is not None:
         raise OptionError(
             f"The engine {where.engine!r} reads rows, and counted evidence has none.",
@@ -158,7 +155,7 @@ def counted_elsewhere(
         data, name = data.frame, data.name
     if isinstance(data, str | Path):
         return _count_path(data, roles, asked, where)
-    if where.engine is None and (found := _count_on_device(data, roles, asked)) is not None:
+    if where.engine is None and (found := count_on_device(data, roles, asked)) is not None:
         return found
     frame = lazy_frame(data)
     if frame is None:
@@ -169,17 +166,7 @@ def counted_elsewhere(
             )
         return None
     check_no_engine(data, where.engine)
-    return _aggregated(frame, name, roles, asked, where)
-
-
-def _count_on_device(data: Any, roles: dict[str, Any], asked: ReadOptions) -> tuple[Counted, Source] | None:
-    """What was counted of tensors where they are; None where there are none on an accelerator."""
-    given = [data, asked.score, *roles.values()]
-    if not any(values is not None and device_tensor(values) is not None for values in given):
-        return None
-    from heldout.engines.tensors.engine import count_tensors
-
-    return count_tensors(data, roles, asked)
+    return _count_table(LazyTable(frame, name), roles, asked, where, from_file=False)
 
 
 def check_no_engine(data: Any, engine: str | None) -> None:
@@ -217,7 +204,7 @@ def _count_path(
 
         opened = open_table(path, where.engine, where.master)
         try:
-            return _count_table(from_files(path, opened), roles, asked, where)
+            return _count_table(opened, roles, asked, where)
         finally:
             opened.close()
     if str(path) == "-" or where.engine == "memory":
@@ -232,25 +219,23 @@ def _count_path(
     return count_stream(batches, roles, asked, tolerance=where.tolerance, passes=where.passes)
 
 
-def from_files(path: str | Path, opened: OpenedTable) -> LazyTable:
-    """What an engine has opened; messages call it as they do when it is read here."""
-    return LazyTable(opened.frame, Path(path).name or str(path), opened.withheld, opened.notes)
-
-
 def _count_table(
-    data: LazyTable, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions
+    data: LazyTable, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions, *, from_file: bool = True
 ) -> tuple[Counted, Source]:
     import narwhals.stable.v2 as nw
 
-    frame = nw.from_native(data.frame)
-    counted, source = _aggregated(frame, data.name, roles, asked, where, from_file=True, withheld=data.withheld)
-    return replace(counted, notes=(*data.notes, *counted.notes)), source
-
-
-def _aggregated(
-    frame: Any, name: str, roles: dict[str, Any], asked: ReadOptions, where: EngineOptions, **opened: Any
-) -> tuple[Counted, Source]:
     from heldout.engines.lazy.engine import count_lazy
 
-    with engine_errors(name, polars=frame.implementation.is_polars()):
-        return count_lazy(frame, name, roles, asked, tolerance=where.tolerance, passes=where.passes, **opened)
+    frame = nw.from_native(data.frame)
+    with engine_errors(data.name, polars=frame.implementation.is_polars()):
+        counted, source = count_lazy(
+            frame,
+            data.name,
+            roles,
+            asked,
+            tolerance=where.tolerance,
+            passes=where.passes,
+            from_file=from_file,
+            withheld=data.withheld,
+        )
+    return replace(counted, notes=(*data.notes, *counted.notes)), source

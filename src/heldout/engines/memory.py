@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import require
-from heldout.arrays import Floats
-from heldout.engines.bins import bins_of
-from heldout.engines.probability_sums import tally, tally_classes
+from heldout.arrays import Floats, Integers
+from heldout.engines.confusion_cells import ConfusionCells
+from heldout.engines.labelled_scores import LabelledScores
 from heldout.errors import ValuesError
-from heldout.evidence import Clusters, Confusion, Label
-from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns, sided
+from heldout.evidence import Confusion, Label
+from heldout.evidence.counted import Counted, CountedColumn
 from heldout.evidence.labels import key_array, places
-from heldout.evidence.partitions import FoldCounts, SliceCounts, SliceGroups
+from heldout.evidence.partitions import FoldCounts, SliceCounts
 from heldout.evidence.probabilities import sums_by
-from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.predictions.alignment import WITH_COPIES
-from heldout.predictions.label_encoding import Coded
 from heldout.predictions.positive_class import usual_positive
 from heldout.predictions.slice_plans import SliceColumn
 from heldout.predictions.table import Predictions
@@ -37,6 +36,8 @@ FEW_CELLS = 1 << 14
 PAIRED_CELLS, PAIRED_ROWS = 256, 1 << 17
 # Where the square of codes has at most this many cells it is counted in place, otherwise by sorting.
 DIRECT_CELLS = 1 << 24
+# Of fold or slice, truth and prediction together fewer.
+DIRECT_PART_CELLS = 1 << 22
 
 
 def count(predictions: Predictions) -> Confusion:
@@ -47,171 +48,130 @@ def count(predictions: Predictions) -> Confusion:
     array([[1, 1],
            [0, 1]])
     """
-    truth, predicted = predictions.truth, predictions.predicted
+    cells = _count_cells(predictions, predictions.labels, [], predictions.weight)
+    return cells.among(declared=predictions.keep_labels).confusion()
+
+
+def _count_cells(
+    predictions: Predictions,
+    labels: tuple[Label, ...],
+    columns: Sequence[tuple[NDArray[Any], int]],
+    weight: Floats | None,
+) -> ConfusionCells:
+    """Rows counted by truth, prediction, group and some columns, each of which has codes and so many of them.
+
+    Codes are counted as they are, and only those that are met are looked up: a label that no row holds has no place.
+    """
+    truth, predicted, group = predictions.truth, predictions.predicted, predictions.group
     height, width = len(truth.labels), len(predicted.labels)
-    if predictions.group is not None or height * width > DIRECT_CELLS:
-        return _count_sorted(predictions)
-    counter = _CellCounter(predictions, height * width)
-    starts = range(0, predictions.n, STRETCH)
-    # Many cells for each stretch would take more than they save.
-    if height * width > FEW_CELLS:
-        starts = range(0, predictions.n, max(predictions.n, 1))
-    length = starts.step
-    cases = np.zeros(height * width, dtype=np.int64)
-    weighted = predictions.weight is not None
-    sums, squares = (np.zeros(height * width), np.zeros(height * width)) if weighted else (None, None)
-    for counted, blocks in share_out(lambda start: counter.take(start, start + length), starts):
-        cases += counted
-        # In the order of the blocks, so that sums are the same by however many threads.
-        for own, square in blocks:
-            if sums is not None and squares is not None:
-                sums += own
-                squares += square
-    present = np.flatnonzero(cases)
-    return _confusion(
-        predictions,
-        present // width,
-        present % width,
-        cases[present],
-        None if sums is None else sums[present],
-        None if squares is None else squares[present],
-    )
+    terms = [*columns, (truth.codes, height), (predicted.codes, width)]
+    shift, size = truth.offset * width + predicted.offset, math.prod(number for _, number in terms)
+
+    def fill(key: NDArray[Any], rows: slice) -> NDArray[Any]:
+        # In one step for the first two.
+        np.multiply(terms[0][0][rows], terms[1][1], out=key, casting="unsafe", dtype=key.dtype)
+        np.add(key, terms[1][0][rows], out=key, casting="unsafe", dtype=key.dtype)
+        for codes, number in terms[2:]:
+            np.multiply(key, number, out=key)
+            np.add(key, codes[rows], out=key, casting="unsafe", dtype=key.dtype)
+        return np.subtract(key, shift, out=key) if shift else key
+
+    n, grouped = predictions.n, None
+    if group is None and size <= (DIRECT_PART_CELLS if columns else DIRECT_CELLS):
+        one_byte = size <= PAIRED_CELLS and truth.codes.dtype == predicted.codes.dtype == np.uint8
+        paired = one_byte and weight is None and not shift and not columns
+        cells, sums = _count_in_place(fill, n, size, weight, whole=not columns, paired=paired)
+    else:
+        keyed = fill(np.empty(n, dtype=np.int64), slice(None))
+        if group is None:
+            cells, sums = _count_sorted(keyed, weight)
+        else:
+            # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
+            met, dense = np.unique(keyed, return_inverse=True)
+            entries, sums = _count_sorted(dense * len(group.labels) + group.places(), weight)
+            cells, grouped = met[entries // len(group.labels)], (entries % len(group.labels), key_array(group.labels))
+    place = places(predictions.labels, labels)
+    true = place[predictions.truth_place[cells // width % height]]
+    called = place[predictions.predicted_place[cells % width]]
+    return ConfusionCells(labels, true, called, *sums, part=cells // (height * width), group=grouped)
 
 
-@dataclass(frozen=True, slots=True)
-class _CellCounter:
-    """Counts the cells of the table of truth and prediction in stretches of rows."""
+Sums = tuple[Integers, Floats | None, Floats | None]
 
-    predictions: Predictions
-    cells: int
 
-    def take(self, start: int, stop: int) -> tuple[NDArray[np.int64], list[tuple[Floats, Floats]]]:
-        """How many cases each cell has; with weights, their sums and those of their squares in every block."""
-        truth, predicted, weight = self.predictions.truth, self.predictions.predicted, self.predictions.weight
-        stop = min(stop, self.predictions.n)
-        one_byte = self.cells <= PAIRED_CELLS and truth.codes.dtype == predicted.codes.dtype == np.uint8
-        if one_byte and weight is None and not truth.offset and not predicted.offset and stop - start >= PAIRED_ROWS:
-            return self._take_pairs(start, stop), []
-        width = len(predicted.labels)
-        shift = truth.offset * width + predicted.offset
-        cases = np.zeros(self.cells, dtype=np.int64)
-        blocks: list[tuple[Floats, Floats]] = []
-        buffer = np.empty(BLOCK, dtype=np.int64)
-        sums, squares = (None, None) if weight is None else np.zeros((2, self.cells))
-        for begin in range(start, stop, BLOCK):
-            rows = slice(begin, min(begin + BLOCK, stop))
-            key = _keys(truth.codes[rows], predicted.codes[rows], width, buffer)
-            if shift:
-                key -= shift
-            cases += np.bincount(key, minlength=self.cells)
+def _count_in_place(
+    fill: Callable[[NDArray[Any], slice], NDArray[Any]],
+    n: int,
+    size: int,
+    weight: Floats | None,
+    *,
+    whole: bool,
+    paired: bool,
+) -> tuple[Integers, Sums]:
+    """The keys below a size that are met; of each the rows, and with weights their sums and those of their squares.
+
+    `fill` writes the keys of some rows. What is counted of all rows is summed in short blocks whatever the size, and
+    `paired` keys fit into a byte.
+    """
+    # The sums of a block are as long as there are cells: few rows at a time must not pay for many of those.
+    block = BLOCK if whole else max(BLOCK, 4 * size)
+    # Nor must each stretch.
+    shared = size <= FEW_CELLS and block == BLOCK
+    stretch = STRETCH if shared else max(n, 1)
+
+    def add_up(total: Iterable[Floats], own: Iterable[Floats]) -> None:
+        for left, right in zip(total, own, strict=True):
+            np.add(left, right, out=left)
+
+    def take(start: int) -> tuple[Integers, list[list[Floats]]]:
+        stop = min(start + stretch, n)
+        if paired and stop - start >= PAIRED_ROWS:
+            return _count_pairs(fill(np.empty(stop - start, dtype=np.uint8), slice(start, stop)), size), []
+        sums: list[list[Floats]] = []
+        cases = np.zeros(size, dtype=np.int64)
+        buffer = np.empty(min(block, stop - start), dtype=np.int64)
+        for begin in range(start, stop, block):
+            rows = slice(begin, min(begin + block, stop))
+            key = fill(buffer[: rows.stop - begin], rows)
+            cases += np.bincount(key, minlength=size)
             if weight is None:
                 continue
-            own, square = (sums_by(key, power, self.cells) for power in (weight[rows], weight[rows] ** 2))
-            if self.cells > FEW_CELLS and sums is not None and squares is not None:
-                sums += own
-                squares += square
+            own = [sums_by(key, power, size) for power in (weight[rows], weight[rows] ** 2)]
+            if shared or not sums:
+                sums.append(own)
             else:
-                blocks.append((own, square))
-        if self.cells > FEW_CELLS and sums is not None and squares is not None:
-            blocks.append((sums, squares))
-        return cases, blocks
+                add_up(sums[0], own)
+        return cases, sums
 
-    def _take_pairs(self, start: int, stop: int) -> NDArray[np.int64]:
-        """The same where a cell fits into a byte: two rows are counted at a time."""
-        truth, predicted = self.predictions.truth.codes[start:stop], self.predictions.predicted.codes[start:stop]
-        key = truth * np.uint8(len(self.predictions.predicted.labels))
-        key += predicted
-        even = len(key) // 2 * 2
-        both = np.bincount(key[:even].view(np.uint16), minlength=1 << 16).reshape(256, 256)
-        cases = both.sum(axis=0) + both.sum(axis=1)
-        if even < len(key):
-            cases[key[even]] += 1
-        return np.asarray(cases[: self.cells])
+    cases, total = np.zeros(size, dtype=np.int64), np.zeros((2, 0 if weight is None else size))
+    for counted, sums in share_out(take, range(0, n, stretch)):
+        cases += counted
+        # In the order of the blocks, so that sums are the same by however many threads.
+        for own in sums:
+            add_up(total, own)
+    cells = np.flatnonzero(cases)
+    return cells, (cases[cells], None, None) if weight is None else (cases[cells], total[0, cells], total[1, cells])
 
 
-def _keys(truth: NDArray[Any], predicted: NDArray[Any], width: int, buffer: NDArray[np.int64]) -> NDArray[np.int64]:
-    key = buffer[: len(truth)]
-    np.multiply(truth, width, out=key, casting="unsafe", dtype=np.int64)
-    np.add(key, predicted, out=key, casting="unsafe", dtype=np.int64)
-    return key
+def _count_pairs(key: NDArray[Any], size: int) -> Integers:
+    """How many rows have each key of a byte: two rows are counted at a time."""
+    even = len(key) // 2 * 2
+    both = np.bincount(key[:even].view(np.uint16), minlength=1 << 16).reshape(256, 256)
+    cases = both.sum(axis=0) + both.sum(axis=1)
+    if even < len(key):
+        cases[key[even]] += 1
+    return np.asarray(cases[:size])
 
 
-def _count_sorted(predictions: Predictions) -> Confusion:
-    """Count by sorting the cells that were met: for very many classes, and for groups."""
-    truth, predicted, group = predictions.truth, predictions.predicted, predictions.group
-    width = len(predicted.labels)
-    key = truth.codes.astype(np.int64)
-    key -= truth.offset
-    key *= width
-    key += predicted.codes
-    key -= predicted.offset
-    if predictions.weight is None and group is None:
-        key.sort()
-        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        cases = np.diff(np.append(starts, len(key)))
-        cells = key[starts]
-        return _confusion(predictions, cells // width, cells % width, cases, None, None)
-    cells, where, cases = np.unique(key, return_inverse=True, return_counts=True)
-    weight = predictions.weight
-    sums: Any = None if weight is None else np.bincount(where, weights=weight)
-    squares: Any = None if weight is None else np.bincount(where, weights=weight * weight)
-    clusters = None
-    if group is not None:
-        codes = group.codes.astype(np.int64) - group.offset
-        pairs, cell_index, number = np.unique(codes * len(cells) + where, return_inverse=True, return_counts=True)
-        cell_sums = number if weight is None else np.bincount(cell_index, weights=weight)
-        groups_present, dense = np.unique(pairs // len(cells), return_inverse=True)
-        keys = key_array([group.labels[code] for code in groups_present.tolist()])
-        clusters = Clusters(keys, dense, pairs % len(cells), cell_sums)
-    return _confusion(predictions, cells // width, cells % width, cases, sums, squares, clusters)
-
-
-def _confusion(
-    predictions: Predictions,
-    truth: NDArray[np.int64],
-    predicted: NDArray[np.int64],
-    cases: NDArray[np.int64],
-    sums: NDArray[np.float64] | None,
-    squares: NDArray[np.float64] | None,
-    clusters: Clusters | None = None,
-) -> Confusion:
-    """Evidence in the joint labels, without the classes that neither column holds unless they were declared."""
-    rows, columns = predictions.truth_place[truth], predictions.predicted_place[predicted]
-    labels = predictions.labels
-    if not predictions.keep_labels:
-        occurring = np.zeros(len(labels), dtype=bool)
-        occurring[rows] = True
-        occurring[columns] = True
-        if not occurring.all():
-            move = np.cumsum(occurring) - 1
-            rows, columns = move[rows], move[columns]
-            labels = tuple(label for label, there in zip(labels, occurring.tolist(), strict=True) if there)
-    flat = rows * len(labels) + columns
-    if not bool((flat[1:] > flat[:-1]).all()):
-        # Codes and labels stand in different orders.
-        order = np.argsort(flat)
-        back = np.empty(len(order), dtype=np.int64)
-        back[order] = np.arange(len(order))
-        if clusters is not None:
-            cell = back[clusters.cell]
-            # By group and then by cell, as every engine lists them.
-            listed = np.lexsort((cell, clusters.group))
-            clusters = Clusters(clusters.keys, clusters.group[listed], cell[listed], clusters.count[listed])
-        rows, columns, cases = rows[order], columns[order], cases[order]
-        sums, squares = (None if column is None else column[order] for column in (sums, squares))
-    return Confusion(
-        labels,
-        rows,
-        columns,
-        cases if sums is None else sums,
-        squares=squares,
-        rows=None if sums is None else cases,
-        clusters=clusters,
-    )
-
-
-# Where fold, truth and prediction together have at most this many cells they are counted in place.
-DIRECT_FOLD_CELLS = 1 << 22
+def _count_sorted(keys: Integers, weight: Floats | None) -> tuple[Integers, Sums]:
+    """The same by sorting the keys, which may be written over: where there are very many."""
+    if weight is None:
+        keys.sort()
+        starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+        return keys[starts], (np.diff(np.append(starts, len(keys))), None, None)
+    cells, where, cases = np.unique(keys, return_inverse=True, return_counts=True)
+    sums, squares = (np.asarray(np.bincount(where, power), dtype=np.float64) for power in (weight, weight * weight))
+    return cells, (cases, sums, squares)
 
 
 def count_folds(predictions: Predictions, labels: tuple[Label, ...]) -> FoldCounts:
@@ -224,29 +184,10 @@ def count_folds(predictions: Predictions, labels: tuple[Label, ...]) -> FoldCoun
            [0, 1]])
     """
     fold = require(predictions.fold, "the predictions have no folds")
-    truth, predicted = predictions.truth, predictions.predicted
-    k, at = len(labels), {label: position for position, label in enumerate(labels)}
-    move = np.array([at.get(label, -1) for label in predictions.labels], dtype=np.int64)
-    numbers = fold.codes.astype(np.int64) - fold.offset
-    rows = move[predictions.truth_place][truth.codes.astype(np.int64) - truth.offset]
-    columns = move[predictions.predicted_place][predicted.codes.astype(np.int64) - predicted.offset]
-    flat = (numbers * k + rows) * k + columns
-    weight = predictions.weight
-    size = len(fold.labels) * k * k
-    if size <= DIRECT_FOLD_CELLS:
-        cases = np.bincount(flat, minlength=size)
-        cells = np.flatnonzero(cases)
-        counts = cases[cells] if weight is None else np.bincount(flat, weights=weight, minlength=size)[cells]
-    else:
-        cells, where, cases = np.unique(flat, return_inverse=True, return_counts=True)
-        counts = cases if weight is None else np.bincount(where, weights=weight)
-    folds_present, fold_index = np.unique(cells // (k * k), return_inverse=True)
-    keys = key_array([fold.labels[code] for code in folds_present.tolist()])
-    return FoldCounts(labels, keys, fold_index, cells // k % k, cells % k, counts)
+    cells = _count_cells(predictions, labels, [(fold.places(), len(fold.labels))], predictions.weight)
+    return cells.folds(key_array(fold.labels))
 
 
-# Where slice, truth and prediction together have at most this many cells they are counted in place.
-DIRECT_SLICE_CELLS = 1 << 22
 # Combinations of two slice columns are counted as long as pairs · rows is at most this.
 MOST_PAIRED = 200_000_000
 
@@ -263,36 +204,23 @@ def count_slices(predictions: Predictions, labels: tuple[Label, ...], columns: S
     array([[0, 1],
            [0, 1]])
     """
-    k = len(labels)
-    slices = int(np.prod([len(column.labels) for column in columns]))
+    coded = [(column.codes, len(column.labels)) for column in columns]
     shared = _shares(predictions)
     weight = predictions.weight if shared is None else shared
-    size = slices * k * k
-    if size <= DIRECT_SLICE_CELLS:
-        cells, cases, sums, squares = _in_place(predictions, labels, columns, weight, size)
-    else:
-        keys = _slice_keys(predictions, labels, columns, slice(None))
-        cells, where, cases = np.unique(keys, return_inverse=True, return_counts=True)
-        sums = squares = None
-        if weight is not None:
-            sums, squares = (
-                np.asarray(np.bincount(where, weights=w), dtype=np.float64) for w in (weight, weight * weight)
-            )
-    slices_present, slice_index = np.unique(cells // (k * k), return_inverse=True)
-    entries = labels, slices_present, slice_index, cells // k % k, cells % k
-    return SliceCounts(
-        FoldCounts(*entries, cases),
-        None if sums is None else FoldCounts(*entries, sums),
-        None if squares is None or predictions.weight is None else FoldCounts(*entries, squares),
-        _slice_groups(predictions, labels, columns, slices_present),
-    )
+    counts = _count_cells(predictions, labels, coded, weight).slices()
+    if shared is None:
+        return counts
+    groups = None
+    if predictions.group is not None:
+        groups = _count_cells(predictions, labels, coded, predictions.weight).slices().groups
+    return replace(counts, squares=None if predictions.weight is None else counts.squares, groups=groups)
 
 
 def _shares(predictions: Predictions) -> NDArray[np.float64] | None:
     """What each row counts where models predicted a case more than once: all rows of a case count as one."""
     if predictions.id is None or predictions.fold is None:
         return None
-    case = predictions.id.codes.astype(np.int64) - predictions.id.offset
+    case = predictions.id.places()
     times = np.bincount(case)
     if times.max(initial=0) <= 1:
         return None
@@ -300,87 +228,8 @@ def _shares(predictions: Predictions) -> NDArray[np.float64] | None:
     return share if predictions.weight is None else share * predictions.weight
 
 
-def _in_place(
-    predictions: Predictions,
-    labels: tuple[Label, ...],
-    columns: Sequence[SliceColumn],
-    weight: NDArray[np.float64] | None,
-    size: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    cases = np.zeros(size, dtype=np.int64)
-    sums, squares = (None, None) if weight is None else (np.zeros(size), np.zeros(size))
-    # The sums of a block are as long as there are cells: few rows at a time must not pay for many of those.
-    block = max(BLOCK, 4 * size)
-    for start in range(0, predictions.n, block):
-        rows = slice(start, start + block)
-        key = _slice_keys(predictions, labels, columns, rows)
-        cases += np.bincount(key, minlength=size)
-        if weight is not None and sums is not None and squares is not None:
-            here = weight[rows]
-            sums += np.bincount(key, weights=here, minlength=size)
-            squares += np.bincount(key, weights=here * here, minlength=size)
-    cells = np.flatnonzero(cases)
-    return cells, cases[cells], None if sums is None else sums[cells], None if squares is None else squares[cells]
-
-
-def _slice_keys(
-    predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn], rows: slice
-) -> NDArray[np.int64]:
-    move = places(predictions.labels, labels)
-    key = columns[0].codes[rows].astype(np.int64)
-    for column in columns[1:]:
-        key *= len(column.labels)
-        key += column.codes[rows]
-    for coded, place in (
-        (predictions.truth, predictions.truth_place),
-        (predictions.predicted, predictions.predicted_place),
-    ):
-        key *= len(labels)
-        # A label that no row holds has no place; its code is never looked up.
-        key += move[place][coded.codes[rows].astype(np.int64) - coded.offset]
-    return key
-
-
-def _slice_groups(
-    predictions: Predictions, labels: tuple[Label, ...], columns: Sequence[SliceColumn], slices: NDArray[np.int64]
-) -> SliceGroups | None:
-    """The groups behind every cell of every slice; `slices` are the codes of those that were met."""
-    group = predictions.group
-    if group is None:
-        return None
-    cells, number = len(labels) ** 2, len(group.labels)
-    key = _slice_keys(predictions, labels, columns, slice(None))
-    key = np.searchsorted(slices, key // cells) * cells + key % cells
-    # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
-    entries_present, dense = np.unique(key, return_inverse=True)
-    entries, where, rows = np.unique(
-        dense * number + (group.codes.astype(np.int64) - group.offset), return_inverse=True, return_counts=True
-    )
-    weight = predictions.weight
-    count = rows if weight is None else np.bincount(where, weights=weight)
-    groups_present, group_index = np.unique(entries % number, return_inverse=True)
-    keys = key_array([group.labels[code] for code in groups_present.tolist()])
-    flat = entries_present[entries // number]
-    return SliceGroups(keys, flat // cells, group_index, flat % cells, count)
-
-
-Groups = tuple[NDArray[np.int64], NDArray[Any]]
-
-# With a score for each of very many classes every one still has this many bins.
-LEAST_BINS = 4096
-
-
-def counted(
-    predictions: Predictions,
-    *,
-    rows: int | None = None,
-    missing: Mapping[str, int] | None = None,
-    lost: int | None = None,
-    pairs: bool = False,
-) -> Counted:
+def counted(predictions: Predictions, *, pairs: bool = False) -> Counted:
     """Count everything that the predictions hold; `pairs` also the combinations of two slice columns.
-
-    `rows`, `missing` and `lost` say how many rows were given and left out, if that is not what the predictions say.
 
     >>> from heldout.predictions.table import assemble
     >>> counted(assemble(["a", "a", "b"], ["a", "b", "b"])).confusion.matrix
@@ -392,13 +241,15 @@ def counted(
     labels = confusion.labels
     folds = None if predictions.fold is None else count_folds(predictions, labels)
     given, gone, gaps = left_out(predictions)
+    scored = None if predictions.scores is None else LabelledScores.of(predictions)
+    labels_of_scores = predictions.labels if predictions.scores is not None and predictions.scores.per_class else ()
     return Counted(
         confusion=confusion,
         positive=positive_among(predictions, labels),
         threshold=predictions.threshold if predictions.scores is not None else None,
-        scores=None if predictions.scores is None else score_tally(predictions),
+        scores=None if scored is None else scored.tally(labels_of_scores),
         folds=folds,
-        fold_scores=() if folds is None or predictions.scores is None else _fold_tallies(predictions),
+        fold_scores=() if scored is None else tuple(rows.tally(labels_of_scores) for rows in scored.folds().values()),
         slices=tuple(
             CountedColumn(
                 column.name, column.labels, count_slices(predictions, labels, [column]), column.kind, column.note
@@ -406,9 +257,9 @@ def counted(
             for column in predictions.slices
         ),
         pairs=_pairs(predictions, labels) if pairs else {},
-        rows=given if rows is None else rows,
-        lost=gone if lost is None else lost,
-        missing=gaps if missing is None else dict(missing),
+        rows=given,
+        lost=gone,
+        missing=gaps,
         declared=predictions.keep_labels,
         notes=predictions.notes,
         joined_types=predictions.joined_types,
@@ -420,15 +271,6 @@ def positive_among(predictions: Predictions, labels: tuple[Label, ...]) -> Label
     if predictions.scores is not None or predictions.positive in labels:
         return predictions.positive
     return usual_positive(labels)
-
-
-def most_bins(classes: int) -> int:
-    """How many bins each of so many columns of scores may have.
-
-    >>> most_bins(2), most_bins(1000)
-    (524288, 4096)
-    """
-    return max(LEAST_BINS, MOST // classes)
 
 
 def left_out(predictions: Predictions) -> tuple[int, int, dict[str, int]]:
@@ -446,7 +288,7 @@ def check_once(predictions: Predictions) -> None:
     """Counts do not know which predictions are of one case, so each is one of its own."""
     if predictions.id is None:
         return
-    case = predictions.id.codes.astype(np.int64) - predictions.id.offset
+    case = predictions.id.places()
     times = np.bincount(case)
     if times.max(initial=0) > 1:
         often = int(times.argmax())
@@ -468,56 +310,6 @@ def refuse_copies(name: object, times: int, ids: int) -> ValuesError:
         f"The id {name!r} stands in {times:,} rows; {several} in more than one.",
         hint=WITH_COPIES,
     )
-
-
-def score_tally(predictions: Predictions, rows: NDArray[np.int64] | None = None) -> ScoreTally:
-    """What the scores of some rows tell, or of all of them."""
-    scores = require(predictions.scores, "there are no scores")
-    kept = slice(None) if rows is None else rows
-    values = scores.values[kept]
-    weight = None if predictions.weight is None else predictions.weight[kept]
-    group = _groups(predictions, kept)
-    codes = _codes(predictions.truth, predictions.truth_place, kept)
-    if not scores.per_class:
-        labels = predictions.labels
-        true = codes == (labels.index(predictions.positive) if predictions.positive is not None else 1)
-        single = bins_of(values, true, 2, weight=weight, group=group)
-        probabilities = tally(values, true, weight, group=group) if scores.is_probability else None
-        return ScoreTally((single,), probabilities, scores.unfit)
-    k = len(predictions.labels)
-
-    def count_column(index: int) -> ScoreBins:
-        sides = sided(codes, index, k)
-        return bins_of(values[:, index], sides, class_columns(k), weight=weight, group=group, most=most_bins(k))
-
-    bins = tuple(share_out(count_column, range(k)))
-    probabilities = tally_classes(values, codes, weight, group=group, n_classes=k) if scores.is_probability else None
-    return ScoreTally(bins, probabilities, scores.unfit, predictions.labels)
-
-
-def _codes(coded: Coded, place: NDArray[np.int64], rows: Any) -> NDArray[np.int64]:
-    codes: NDArray[np.int64] = coded.codes[rows].astype(np.int64)
-    return place[codes - coded.offset]
-
-
-def _groups(predictions: Predictions, rows: Any) -> Groups | None:
-    """The group of some rows, with the keys of those that are met."""
-    group = predictions.group
-    if group is None:
-        return None
-    groups_present, codes = np.unique(group.codes[rows].astype(np.int64) - group.offset, return_inverse=True)
-    return codes, key_array([group.labels[code] for code in groups_present.tolist()])
-
-
-def _fold_tallies(predictions: Predictions) -> tuple[ScoreTally, ...]:
-    """What the scores of every fold tell, in the order in which folds are counted."""
-    fold = predictions.fold
-    if fold is None:
-        return ()
-    codes = fold.codes.astype(np.int64) - fold.offset
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    return tuple(score_tally(predictions, rows) for rows in np.split(order, starts[1:]))
 
 
 def _pairs(predictions: Predictions, labels: tuple[Label, ...]) -> dict[tuple[str, str], SliceCounts]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Floats, Integers
-from heldout.errors import OptionError, ValuesError
+from heldout.errors import ValuesError
 from heldout.evidence.losses import LOSSES, CaseProbabilities, least_probability
-from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
-from heldout.evidence.probability_bins import MOST_BINS
+from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
+from heldout.evidence.probability_bins import USUAL_BINS
 from heldout.predictions.score_columns import sum_tolerance
 
 # A probability this near to an edge, in widths of a bin, is compared with the edge itself: multiplying rounds.
@@ -67,8 +68,7 @@ class PowerSums:
 
     def moments(self, *, weighted: bool) -> Moments:
         """What was added, about the mean."""
-        sums = self.sums if weighted else np.repeat(self.sums[:1], 3, axis=0)
-        return Moments(self.centre, sums).centred()
+        return Moments.of_powers(self.centre, self.sums if weighted else self.sums[:1])
 
 
 class Binner:
@@ -120,33 +120,11 @@ class Binner:
         """The bin of each key."""
         return self.bins - 1 - key % self.bins
 
-    def reliability(self) -> Reliability:
-        """What was added."""
-        # Axes: y, bin.
+    def sides(self) -> tuple[Integers, Floats]:
+        """What was added, as `Reliability.of_sides` takes it."""
         cases = self.cases.reshape(2, -1)[:, ::-1]
-        tables = self.table.reshape(len(self.table), 2, -1)[:, :, ::-1]
-        if self.weighted:
-            counts, gap, square, heavy_gap, heavy_square = tables
-        else:
-            counts, (gap, square) = cases.astype(np.float64), tables
-            heavy_gap, heavy_square = gap, square
-        return Reliability(
-            cases=cases.sum(axis=0),
-            weight=counts.sum(axis=0),
-            observed=counts[1].copy(),
-            gap=gap.sum(axis=0),
-            squares=square.sum(axis=0),
-            # p(1 − p) = g − g² with g = |y − p|, whichever y is.
-            spread=np.maximum((np.abs(gap) - square).sum(axis=0), 0.0),
-            noise=heavy_square.sum(axis=0),
-            expected_noise=np.maximum((np.abs(heavy_gap) - heavy_square).sum(axis=0), 0.0),
-        )
-
-
-def no_reliability() -> Reliability:
-    """No bins."""
-    nothing = np.zeros(0)
-    return Reliability(np.zeros(0, dtype=np.int64), *[nothing] * 7)
+        sums = self.table.reshape(len(self.table), 2, -1)[:, :, ::-1]
+        return cases, sums if self.weighted else np.concatenate([cases[None].astype(np.float64), sums])
 
 
 Groups = tuple[Integers, NDArray[Any]]
@@ -159,30 +137,66 @@ LONG_BLOCK = 1 << 17
 CLASS_BLOCK = 1 << 16
 
 
+class LossSums:
+    """What the losses and the bins of probabilities add up to, block after block of at most so many cases."""
+
+    def __init__(self, block: int, *, weighted: bool) -> None:
+        self.weighted = weighted
+        self.binner = Binner(USUAL_BINS, block, weighted=weighted)
+        self.powers = {name: PowerSums() for name in LOSSES}
+        self.clipped = 0
+
+    def losses(self, right: Floats, distance: Floats, norm: Floats | None, eps: float) -> dict[str, Floats]:
+        """The losses of a block by what `CaseProbabilities` is made of; what is raised to eps is counted."""
+        raised = right
+        if np.minimum.reduce(right) < eps:
+            raised = np.maximum(right, eps)
+            self.clipped += int(np.count_nonzero(right < eps))
+        case = CaseProbabilities(right, raised, distance, norm)
+        return {name: loss.formula(case) for name, loss in LOSSES.items()}
+
+    def add(self, losses: Mapping[str, Floats], weight: Floats | None, spare: Floats) -> None:
+        """Add the losses of a block; `spare` is as `PowerSums.add` has it."""
+        for name, loss in losses.items():
+            self.powers[name].add(loss, weight, spare)
+
+    def made_of_two(self, positives: Floats, groups: ProbabilityGroups | None = None) -> Probabilities:
+        """The evidence of two classes; `positives` are the weight of the positive one, and its share of each loss."""
+        moments = [own.moments(weighted=self.weighted) for own in self.powers.values()]
+        totals = np.array([moments[0].weight, *(own.total for own in moments)])
+        # Rounding must not leave less than nothing.
+        return self.made(np.stack([np.maximum(totals - positives, 0.0), positives], axis=1), groups)
+
+    def made(
+        self, by_class: Floats, groups: ProbabilityGroups | None = None, ranks: Floats | None = None
+    ) -> Probabilities:
+        """The evidence; `by_class` are the weights of the classes, and their shares of each loss.
+
+        `ranks` are the weights of the ranks of the true class, and their squares, where each class has a column.
+        """
+        losses = [own.moments(weighted=self.weighted) for own in self.powers.values()]
+        return Probabilities.of_sums(*self.binner.sides(), losses, by_class, self.clipped, ranks, groups)
+
+
 def tally(
     probability: NDArray[Any],
     positive: NDArray[np.bool_],
     weight: Floats | None = None,
-    bins: int = 10,
     group: Groups | None = None,
     block: int = BLOCK,
 ) -> Probabilities:
     """Tally probabilities of the positive class; `group` is the code of every case's group and the keys of the codes.
 
-    No bins (0) leave the losses alone, in about half the time. `block` rows are worked on at a time.
+    `block` rows are worked on at a time.
 
     >>> seen = tally(np.array([0.9, 0.2, 0.4]), np.array([True, False, True]))
     >>> round(seen.losses["log_loss"].mean, 4), seen.reliability.cases[:4]
     (0.4149, array([0, 1, 0, 1]))
     """
-    n = _checked_rows(probability, 1, positive, weight)
-    weighted = weight is not None
+    n = len(probability)
     block = min(block, max(n, 1))
-    binner = Binner(bins, block, weighted=weighted) if _checked_bins(bins, group) else None
-    sums = {name: PowerSums() for name in LOSSES}
-    positives = np.zeros(1 + len(LOSSES))
-    eps, clipped = least_probability(probability), 0
-    kept = None if group is None else _CaseValues(n)
+    sums, positives = LossSums(block, weighted=weight is not None), np.zeros(1 + len(LOSSES))
+    eps, kept = least_probability(probability), None if group is None else _CaseValues(n, group)
     truth = np.ascontiguousarray(positive, dtype=np.bool_).view(np.int8)
     # A column that is what the arithmetic needs is read where it stands.
     ready = probability.dtype == np.float64 and probability.flags.c_contiguous
@@ -196,7 +210,7 @@ def tally(
             p[:] = probability[rows]
         # Written so that nan fails as well.
         if not (np.minimum.reduce(p) >= 0 and np.maximum.reduce(p) <= 1):
-            raise _not_probabilities(probability)
+            check_probabilities(probability)
         row_weight = None if weight is None else weight[rows]
         y[:] = truth[rows]
         # y − p and |(1 − y) − p| are ±p and 1 − p, each rounded once, whichever class is true.
@@ -204,30 +218,15 @@ def tally(
         np.subtract(1.0, y, out=right)
         np.abs(np.subtract(right, p, out=right), out=right)
         np.multiply(gap, gap, out=square)
-        key = None if binner is None else binner.add(p, y, gap, square, row_weight)
-        raised, number = _raise(right, eps)
-        clipped += number
-        losses = _losses(CaseProbabilities(right, raised, square))
-        for name, loss in losses.items():
-            sums[name].add(loss, row_weight, buffers[5:])
+        key = sums.binner.add(p, y, gap, square, row_weight)
+        losses = sums.losses(right, square, None, eps)
+        sums.add(losses, row_weight, buffers[5:])
         if row_weight is not None:
             np.multiply(y, row_weight, out=y)
         positives += np.add.reduce(y), *(dot(y, loss) for loss in losses.values())
-        if kept is not None and binner is not None and key is not None:
-            kept.add(rows, losses, binner.place(key), gap)
-    moments = {name: own.moments(weighted=weighted) for name, own in sums.items()}
-    class_weight, class_losses = _by_class(moments, positives)
-    return Probabilities(
-        n=n,
-        weighted=weighted,
-        top_label=False,
-        losses=moments,
-        clipped=clipped,
-        class_weight=class_weight,
-        class_losses=class_losses,
-        reliability=no_reliability() if binner is None else binner.reliability(),
-        groups=None if kept is None or group is None else kept.groups(group, weight, bins, 2),
-    )
+        if kept is not None:
+            kept.add(rows, losses, gap, sums.binner.place(key), 0)
+    return sums.made_of_two(positives, None if kept is None else kept.groups(weight))
 
 
 _thread = threading.local()
@@ -241,26 +240,8 @@ def _own_buffers(block: int) -> Floats:
     return held[:, :block]
 
 
-def _losses(case: CaseProbabilities) -> dict[str, Floats]:
-    return {name: loss.formula(case) for name, loss in LOSSES.items()}
-
-
-def _by_class(moments: dict[str, Moments], positives: Floats) -> tuple[Floats, dict[str, Floats]]:
-    """Weight and losses of the negative and the positive class, from those of both and of the positive one."""
-    weight = next(iter(moments.values())).weight
-    totals = np.array([weight, *(own.total for own in moments.values())])
-    # Rounding must not leave less than nothing.
-    weights, *losses = np.stack([np.maximum(totals - positives, 0.0), positives], axis=1)
-    return weights, dict(zip(moments, losses, strict=True))
-
-
 def tally_classes(
-    probabilities: NDArray[Any],
-    codes: NDArray[Any],
-    weight: Floats | None = None,
-    bins: int = 10,
-    group: Groups | None = None,
-    n_classes: int | None = None,
+    probabilities: NDArray[Any], codes: NDArray[Any], weight: Floats | None = None, group: Groups | None = None
 ) -> Probabilities:
     """Tally one probability per class (a column each) and the column of the true class of every case.
 
@@ -272,68 +253,28 @@ def tally_classes(
     >>> seen.ranks, round(seen.losses["brier"].mean, 3)
     (array([1., 1., 0.]), 0.44)
     """
-    n = _checked_rows(probabilities, 2, codes, weight)
-    k = _checked_columns(probabilities, codes, n_classes)
+    n, k = probabilities.shape
     block = max(CLASS_BLOCK // k, 64)
-    weighted = weight is not None
-    _checked_bins(bins, group, least=1)
-    sums = _ClassSums(k, bins, block, weighted=weighted)
-    eps = least_probability(probabilities)
-    tolerance = sum_tolerance(k)
-    kept = None if group is None else _CaseValues(n, ranked=True)
-    buffer = np.empty((k, block))
+    sums = LossSums(block, weighted=weight is not None)
+    by_class, ranks = np.zeros((1 + len(LOSSES), k)), np.zeros((2, k))
+    eps, tolerance = least_probability(probabilities), sum_tolerance(k)
+    kept = None if group is None else _CaseValues(n, group, k)
+    buffer, spare = np.empty((k, block)), np.empty((3, block))
     for start in range(0, n, block):
         rows = slice(start, min(start + block, n))
+        here = np.arange(rows.stop - start)
         # One class after the other: what is done to every case then runs along contiguous memory.
-        table = buffer[:, : rows.stop - start]
+        table = buffer[:, : len(here)]
         table[:] = probabilities[rows].T
-        if not (table.min() >= 0 and table.max() <= 1):
-            raise _not_probabilities(probabilities)
-        if np.abs(np.add.reduce(table, axis=0) - 1).max() > tolerance:
-            raise _not_summing(probabilities, tolerance)
-        true = codes[rows].astype(np.int64)
-        places = sums.add(table, true, None if weight is None else weight[rows], eps)
-        if kept is not None:
-            kept.add(rows, *places)
-    return Probabilities(
-        n=n,
-        weighted=weighted,
-        top_label=True,
-        losses={name: own.moments(weighted=weighted) for name, own in sums.losses.items()},
-        clipped=sums.clipped,
-        class_weight=sums.by_class[0],
-        class_losses=dict(zip(LOSSES, sums.by_class[1:], strict=True)),
-        reliability=sums.binner.reliability(),
-        ranks=sums.ranks[0],
-        rank_squares=sums.ranks[1],
-        groups=None if kept is None or group is None else kept.groups(group, weight, bins, k),
-    )
-
-
-class _ClassSums:
-    """Everything that is summed over blocks of a table with a column per class."""
-
-    def __init__(self, k: int, bins: int, block: int, *, weighted: bool) -> None:
-        self.k = k
-        self.binner = Binner(bins, block, weighted=weighted)
-        self.losses = {name: PowerSums() for name in LOSSES}
-        self._spare = np.empty((3, block))
-        self.by_class = np.zeros((1 + len(LOSSES), k))
-        self.ranks = np.zeros((2, k))
-        self.clipped = 0
-
-    def add(
-        self, table: Floats, true: Integers, weight: Floats | None, eps: float
-    ) -> tuple[dict[str, Floats], Integers, Floats, Integers]:
-        """Add a block (class, case), which is overwritten; gives the losses, bin, y − p and rank."""
-        k, size = table.shape
-        here = np.arange(size)
-        right = table[true, here]
-        highest = np.maximum.reduce(table, axis=0)
+        sound = table.min() >= 0 and table.max() <= 1
+        if not (sound and np.abs(np.add.reduce(table, axis=0) - 1).max() <= tolerance):
+            check_probabilities(probabilities)
+        true, row_weight = codes[rows].astype(np.int64), None if weight is None else weight[rows]
+        right, highest = table[true, here], np.maximum.reduce(table, axis=0)
         rank = _ranks(table, true, right)
         y = (rank == 0).astype(np.float64)
         gap = y - highest
-        key = self.binner.add(highest, y, gap, gap * gap, weight)
+        key = sums.binner.add(highest, y, gap, gap * gap, row_weight)
         np.multiply(table, table, out=table)
         norm = np.add.reduce(table, axis=0)
         # The squared difference from the truth, 1 at its class: summed term by term, nothing cancels.
@@ -341,17 +282,14 @@ class _ClassSums:
         distance = np.add.reduce(table, axis=0)
         if k == 2:
             distance *= 0.5
-        raised, number = _raise(right, eps)
-        self.clipped += number
-        losses = _losses(CaseProbabilities(right, raised, distance, norm))
-        for name, loss in losses.items():
-            self.losses[name].add(loss, weight, self._spare)
-        row_weight = np.ones(size) if weight is None else weight
-        self.by_class += [
-            sums_by(true, value, k) for value in (row_weight, *(row_weight * loss for loss in losses.values()))
-        ]
-        self.ranks += [sums_by(rank, value, k) for value in (row_weight, row_weight * row_weight)]
-        return losses, self.binner.place(key), gap, rank
+        losses = sums.losses(right, distance, norm, eps)
+        sums.add(losses, row_weight, spare)
+        held = np.ones(len(here)) if row_weight is None else row_weight
+        by_class += [sums_by(true, value, k) for value in (held, *(held * loss for loss in losses.values()))]
+        ranks += [sums_by(rank, value, k) for value in (held, held * held)]
+        if kept is not None:
+            kept.add(rows, losses, gap, sums.binner.place(key), rank)
+    return sums.made(by_class, None if kept is None else kept.groups(weight), ranks)
 
 
 def _ranks(table: Floats, true: Integers, right: Floats) -> Integers:
@@ -368,25 +306,21 @@ def _ranks(table: Floats, true: Integers, right: Floats) -> Integers:
 
 
 class _CaseValues:
-    """Losses and bins of every case, kept while the groups are not yet summed."""
+    """Losses and bins of every case, and the rank of its class among `k`, kept while the groups are not yet summed."""
 
-    def __init__(self, n: int, *, ranked: bool = False) -> None:
+    def __init__(self, n: int, group: Groups, k: int = 0) -> None:
+        self.group, self.k = group, k
         self.floats = np.empty((len(LOSSES) + 1, n))
-        self.place = np.empty(n, dtype=np.int64)
-        self.rank = np.empty(n, dtype=np.int64) if ranked else None
+        self.place, self.rank = np.empty((2, n), dtype=np.int64)
 
-    def add(
-        self, rows: slice, losses: dict[str, Floats], place: Integers, gap: Floats, rank: Integers | None = None
-    ) -> None:
+    def add(self, rows: slice, losses: dict[str, Floats], gap: Floats, place: Integers, rank: Integers | int) -> None:
         """Keep a block."""
         self.floats[:, rows] = *losses.values(), gap
-        self.place[rows] = place
-        if self.rank is not None and rank is not None:
-            self.rank[rows] = rank
+        self.place[rows], self.rank[rows] = place, rank
 
-    def groups(self, group: Groups, weight: Floats | None, bins: int, k: int) -> ProbabilityGroups:
+    def groups(self, weight: Floats | None) -> ProbabilityGroups:
         """The sums of each group."""
-        codes, keys = group[0].astype(np.int64), group[1]
+        codes, keys = self.group[0].astype(np.int64), self.group[1]
         row_weight = np.ones(len(codes)) if weight is None else weight
         *losses, gap = self.floats * row_weight
         size = len(keys)
@@ -394,55 +328,22 @@ class _CaseValues:
             keys,
             sums_by(codes, row_weight, size),
             {name: sums_by(codes, loss, size) for name, loss in zip(LOSSES, losses, strict=True)},
-            SparseSums.of(codes, self.place, gap, bins),
-            None if self.rank is None else SparseSums.of(codes, self.rank, row_weight, k),
+            SparseSums.of(codes, self.place, gap, USUAL_BINS),
+            SparseSums.of(codes, self.rank, row_weight, self.k) if self.k else None,
         )
 
 
-def _raise(right: Floats, eps: float) -> tuple[Floats, int]:
-    """The column with what is below eps raised to it, and how many those are."""
-    if np.minimum.reduce(right) >= eps:
-        return right, 0
-    return np.maximum(right, eps), int(np.count_nonzero(right < eps))
+def check_probabilities(values: NDArray[Any]) -> None:
+    """Refuse values that are no probabilities, and rows of several that do not sum to 1.
 
-
-def _checked_bins(bins: int, group: Groups | None, least: int = 0) -> int:
-    if group is not None:
-        least = 1
-    if isinstance(bins, bool) or bins != int(bins) or not least <= bins <= MOST_BINS:
-        raise OptionError(
-            f"The number of bins must be a whole number from {least} to {MOST_BINS:,}. Got {bins!r}.",
-            hint="10 is usual; leave it out.",
-        )
-    return int(bins)
-
-
-def _checked_rows(probability: NDArray[Any], axes: int, truth: NDArray[Any], weight: Floats | None) -> int:
-    if probability.ndim != axes or probability.dtype.kind not in "fiub":
-        shape = "one number per case" if axes == 1 else "a table of numbers with a row per case and a column per class"
-        raise ValuesError(
-            f"Probabilities must be {shape}. Got {probability.ndim} axes of type {probability.dtype}.",
-            hint="one column is for two classes; more need a column each.",
-        )
-    n = len(probability)
-    for name, column in (("truth", truth), ("weight", weight)):
-        if column is not None and len(column) != n:
-            raise ValuesError(
-                f"There are {n:,} rows of probabilities and {len(column):,} of {name}.",
-                hint="give one of each for every case.",
-            )
-    return n
-
-
-def _checked_columns(probabilities: NDArray[Any], codes: NDArray[Any], n_classes: int | None) -> int:
-    k = int(probabilities.shape[1])
-    needed = max(int(codes.max()) + 1 if len(codes) else 0, n_classes or 0)
-    if k < 2 or k < needed or (n_classes is not None and k != n_classes):
-        raise ValuesError(
-            f"The probabilities have {k} columns, and there are {needed} classes.",
-            hint="give one column per class, in the order of the labels; one column alone is for two classes.",
-        )
-    return k
+    >>> check_probabilities(np.array([0.2, 1.0]))
+    """
+    # Written so that nan fails as well.
+    if not (values.min(initial=0.0) >= 0 and values.max(initial=1.0) <= 1):
+        raise _not_probabilities(values)
+    tolerance = sum_tolerance(values.shape[-1])
+    if values.ndim == 2 and (np.abs(values.sum(axis=1, dtype=np.float64) - 1) > tolerance).any():
+        raise _not_summing(values, tolerance)
 
 
 def _not_probabilities(values: NDArray[Any]) -> ValuesError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ from heldout.arrays import Floats, Integers
 from heldout.engines.bins import BLOCK, FAR, LIMIT, BinCounter, bins_of
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import ends_of, index_of
-from heldout.evidence.labels import join_keys
 from heldout.evidence.ranking import Ranking
-from heldout.evidence.score_bins import ROOM, BinGroups, ScoreBins, inside
+from heldout.evidence.score_bins import ROOM, ScoreBins, inside
+from heldout.threads import cached_property
 
 # One message for a fault that several functions can find.
 FILES_AT_REST = "evaluate them when nothing writes to them, or a copy."
@@ -128,21 +127,9 @@ class Refinement:
         chosen, parent = np.flatnonzero(inner), parent[inner]
         gone = np.searchsorted(bins.low, self.low[np.unique(parent)])
         self._check(bins, sub.counts[chosen], np.searchsorted(bins.low, self.low[parent]), gone)
-        kept = np.delete(np.arange(len(bins)), gone)
-        order = np.argsort(np.concatenate([bins.low[kept], sub.low[chosen]]), kind="stable")
-
-        def both(first: Any, second: Any) -> Any:
-            return None if first is None else np.concatenate([first[kept], second[chosen]])[order]
-
-        return replace(
-            bins,
-            low=both(bins.low, sub.low),
-            exponent=both(bins.exponent, sub.exponent),
-            counts=both(bins.counts, sub.counts),
-            weights=both(bins.weights, sub.weights),
-            squares=both(bins.squares, sub.squares),
-            groups=_groups(bins, sub, kept, chosen, order),
-        ).settled()
+        rest, found_inside = bins.taken(np.delete(np.arange(len(bins)), gone)), sub.taken(chosen)
+        # On the grid of the others, below which they stay as fine as they are.
+        return rest + replace(found_inside, base=bins.base, most=bins.most, refined=0, room=bins.room)
 
     def _check(self, bins: ScoreBins, counts: NDArray[np.int64], parent: Integers, gone: Integers) -> None:
         """Refuse a second reading that counted other rows than the first."""
@@ -162,6 +149,9 @@ class Recount:
         self.refinement = refinement
         self._counters = [BinCounter(refinement.k, room, refinement.weighted) for room in refinement.rooms]
         self._grouped: ScoreBins | None = None
+
+    def __bool__(self) -> bool:
+        return bool(len(self.refinement))
 
     def add(
         self,
@@ -314,25 +304,3 @@ def _stacked(found: list[ScoreBins]) -> ScoreBins:
         first,
         **{name: stacked(name) for name in ("low", "exponent", "counts", "weights", "squares")},
     )
-
-
-def _groups(bins: ScoreBins, sub: ScoreBins, kept: Integers, chosen: Integers, order: Integers) -> BinGroups | None:
-    """The groups of the bins that stay and of those that were put in."""
-    if bins.groups is None or sub.groups is None:
-        return None
-    keys, code = join_keys([bins.groups.keys, sub.groups.keys])
-    where = np.empty(len(order), dtype=np.int64)
-    where[order] = np.arange(len(order))
-    columns = []
-    for groups, some, size, ahead, first in (
-        (bins.groups, kept, len(bins), 0, 0),
-        (sub.groups, chosen, len(sub), len(kept), len(bins.groups.keys)),
-    ):
-        moved = np.full(size, -1, dtype=np.int64)
-        moved[some] = where[ahead : ahead + len(some)]
-        moved_place = moved[groups.place]
-        stays = moved_place >= 0
-        columns.append(
-            (code[groups.group[stays] + first], moved_place[stays], groups.class_[stays], groups.count[stays])
-        )
-    return BinGroups.of(keys, *(np.concatenate(parts) for parts in zip(*columns, strict=True)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -37,7 +37,7 @@ def compact(predictions: Predictions) -> Predictions:
     for name in ("truth", "predicted"):
         coded: Coded = getattr(predictions, name)
         class_places: NDArray[np.int64] = getattr(predictions, f"{name}_place")
-        codes = class_places[coded.codes.astype(np.int64) - coded.offset].astype(kind)
+        codes = class_places[coded.places()].astype(kind)
         places[name] = Coded(codes, 0, labels, coded.declared)
     keys: dict[str, Any] = {name: _compact_keys(getattr(predictions, name)) for name in KEYS}
     scores, weight, own = predictions.scores, predictions.weight, np.arange(len(labels))
@@ -62,7 +62,7 @@ def compact(predictions: Predictions) -> Predictions:
 def _compact_keys(coded: Coded | None) -> Coded | None:
     if coded is None:
         return None
-    present, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
+    present, codes = np.unique(coded.places(), return_inverse=True)
     return Coded(codes.astype(np.int32), 0, tuple(coded.labels[code] for code in present.tolist()))
 
 
@@ -106,25 +106,29 @@ def _labels(each: Sequence[tuple[Label, ...]]) -> tuple[Label, ...]:
 def _joined_codes(columns: Sequence[Coded], labels: tuple[Label, ...]) -> Coded:
     index_of = {label: at for at, label in enumerate(labels)}
     kind = np.uint8 if len(labels) < 256 else np.int32
-    moves = {
-        own_labels: np.array([index_of[label] for label in own_labels], dtype=kind)
-        for own_labels in {part.labels for part in columns}
-    }
-    codes = np.concatenate([moves[column.labels][column.codes] for column in columns])
+    codes = _recoded(columns, index_of.__getitem__, kind)
     return Coded(codes, 0, labels, any(column.declared for column in columns))
+
+
+def _recoded(columns: Sequence[Coded | SliceColumn], code: Callable[[Any], int], kind: type) -> NDArray[Any]:
+    """The codes of columns one after another, as `code` has them for all."""
+    moves: dict[Any, NDArray[Any]] = {}
+    for own in columns:
+        if own.labels not in moves:
+            moves[own.labels] = np.array(list(map(code, own.labels)), dtype=kind)
+    return np.concatenate([moves[own.labels][own.codes] for own in columns])
 
 
 def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
     if columns[0] is None:
         return None
     index_of: dict[Any, int] = {}
-    parts = []
-    for column in map(_held, columns):
-        # 1 and "1" are two keys.
-        move = np.array(
-            [index_of.setdefault((type(key) is str, key), len(index_of)) for key in column.labels], dtype=np.int64
-        )
-        parts.append(move[column.codes])
+    # 1 and "1" are two keys.
+    codes = _recoded(
+        [_held(own) for own in columns],
+        lambda key: index_of.setdefault((type(key) is str, key), len(index_of)),
+        np.int64,
+    )
     names = tuple(key for _, key in index_of)
     try:
         order = sorted(range(len(names)), key=lambda at: (isinstance(names[at], str), names[at]))
@@ -132,7 +136,7 @@ def _joined_keys(columns: Sequence[Coded | None]) -> Coded | None:
         order = list(range(len(names)))
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
-    return Coded(back[np.concatenate(parts)], 0, tuple(names[at] for at in order))
+    return Coded(back[codes], 0, tuple(names[at] for at in order))
 
 
 def _joined_scores(columns: Sequence[Scores | None]) -> Scores:
@@ -147,8 +151,7 @@ def _joined_scores(columns: Sequence[Scores | None]) -> Scores:
 def _concatenated_slices(columns: Sequence[SliceColumn]) -> SliceColumn:
     labels = reduce(join_slices, dict.fromkeys(column.labels for column in columns))
     index_of = {label: at for at, label in enumerate(labels)}
-    codes = [np.array([index_of[label] for label in column.labels], dtype=np.uint8)[column.codes] for column in columns]
-    return replace(columns[0], codes=np.concatenate(codes), labels=labels)
+    return replace(columns[0], codes=_recoded(columns, index_of.__getitem__, np.uint8), labels=labels)
 
 
 # Rows are collected and counted at once, because merging large tables after every small batch would be slow.
@@ -169,7 +172,7 @@ class BufferedCounts:
 
     `shape` says what every batch holds, and `sliced` which slices were met in each column. Without scores nothing is
     counted by the positive class, so `total` has none: it is chosen when all classes are known. `looked` holds scores
-    that may be confidences in the predictions, and whether the positive class was predicted.
+    that may be confidences in the predictions, and whether the positive class was predicted, of `looked_rows` rows.
     """
 
     total: Counted | None = None
@@ -184,6 +187,7 @@ class BufferedCounts:
     shape: dict[str, bool] = field(default_factory=dict)
     sliced: dict[str, tuple[str, ...]] = field(default_factory=dict)
     looked: list[tuple[NDArray[Any], NDArray[np.bool_]]] = field(default_factory=list)
+    looked_rows: int = 0
 
     @classmethod
     def of(cls, counted: Counted) -> BufferedCounts:
@@ -191,7 +195,7 @@ class BufferedCounts:
         sliced = {column.name: column.labels for column in counted.slices}
         if counted.scores is None:
             counted = replace(counted, positive=None)
-        return cls(counted, declared=counted.declared, shape=_shape_of(counted), sliced=sliced)
+        return cls(counted, declared=counted.declared, shape=_shape(counted), sliced=sliced)
 
     def copied(self) -> BufferedCounts:
         """The same, to be changed without changing this."""
@@ -248,12 +252,13 @@ class BufferedCounts:
 
     def _look(self, part: Predictions) -> None:
         """Keep the scores of the first rows, where they may be confidences in the predictions."""
-        room = LOOKED_AT - sum(len(values) for values, _ in self.looked)
+        room = LOOKED_AT - self.looked_rows
         if part.scores is None or not part.scores.unsure or room <= 0:
             return
-        codes = part.predicted.codes[:room].astype(np.int64) - part.predicted.offset
+        codes = part.predicted.places(slice(room))
         called = part.predicted_place[codes] == part.labels.index(require(part.positive, "scores of two classes"))
         self.looked.append((part.scores.values[:room].copy(), called))
+        self.looked_rows += len(called)
 
     def _judge_scores(self, total: Counted) -> tuple[str, ...]:
         """Refuse scores of the predicted class, whichever it is; what is said where they may be such."""
@@ -273,10 +278,11 @@ class BufferedCounts:
             self._look(part)
         predictions = replace(joined(parts), keep_labels=self.declared)
         paired = 2 <= len(predictions.slices) <= PAIRED_COLUMNS
-        counted = counted_of(predictions, rows=0, lost=0, missing={}, pairs=paired)
+        counted = counted_of(predictions, pairs=paired)
         if counted.scores is None:
             counted = replace(counted, positive=None)
-        counted = replace(counted, notes=(), joined_types=())
+        # How many rows were given, and what is said of them, is kept of all batches together.
+        counted = replace(counted, rows=0, lost=0, missing={}, notes=(), joined_types=())
         self.total = counted if self.total is None else self.total + counted
 
     def counted(self) -> Counted:
@@ -324,31 +330,22 @@ def _round_alike(first: Predictions, second: Predictions) -> bool:
     return first.scores is None or second.scores is None or first.scores.values.dtype == second.scores.values.dtype
 
 
-def _shape(predictions: Predictions) -> dict[str, bool]:
-    """What predictions hold, in the words of errors."""
-    scores = predictions.scores
+def _shape(held: Predictions | Counted) -> dict[str, bool]:
+    """What predictions or counts hold, in the words of errors."""
+    if isinstance(held, Counted):
+        parts: tuple[Any, ...] = (held.confusion.squares, held.confusion.clusters, held.folds)
+    else:
+        parts = (held.weight, held.group, held.fold)
+    weighted, grouped, folded = (part is not None for part in parts)
     return {
-        "scores": scores is not None,
-        "a score for every class": scores is not None and scores.per_class,
-        "weights": predictions.weight is not None,
-        "groups": predictions.group is not None,
-        "folds": predictions.fold is not None,
-        "classes predicted from scores": predictions.threshold is not None and scores is not None,
-        "labels of text": any(isinstance(label, str) for label in predictions.labels),
-        **{f"the slice column {column.name!r}": True for column in predictions.slices},
-    }
-
-
-def _shape_of(counted: Counted) -> dict[str, bool]:
-    return {
-        "scores": counted.scores is not None,
-        "a score for every class": counted.scores is not None and counted.scores.per_class,
-        "weights": counted.confusion.weighted,
-        "groups": counted.confusion.clusters is not None,
-        "folds": counted.folds is not None,
-        "classes predicted from scores": counted.threshold is not None,
-        "labels of text": any(isinstance(label, str) for label in counted.labels),
-        **{f"the slice column {column.name!r}": True for column in counted.slices},
+        "scores": held.scores is not None,
+        "a score for every class": held.scores is not None and held.scores.per_class,
+        "weights": weighted,
+        "groups": grouped,
+        "folds": folded,
+        "classes predicted from scores": held.threshold is not None and held.scores is not None,
+        "labels of text": any(isinstance(label, str) for label in held.labels),
+        **{f"the slice column {column.name!r}": True for column in held.slices},
     }
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,86 +19,15 @@ from heldout.evidence.counted import Counted, ScoreTally
 from heldout.evidence.labels import key_array
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.probability_bins import BinChoice, with_bins
-from heldout.evidence.score_bins import POINT, ScoreBins
+from heldout.evidence.score_bins import ScoreBins
 from heldout.predictions.table import Predictions
+from heldout.threads import cached_property
 
 BLOCK = 1 << 16
 
 
-class ScoreEvidence(ABC):
-    """What the scores of one set of predictions tell, worked out when first asked for.
-
-    With one column the ranking is that of the positive class; with one column per class each class has a ranking
-    of its own, against the rest.
-    """
-
-    labels: tuple[Label, ...]
-    bins: BinChoice | None
-
-    @property
-    @abstractmethod
-    def n(self) -> int:
-        """The number of rows."""
-
-    @property
-    @abstractmethod
-    def per_class(self) -> bool:
-        """Whether every class has a column."""
-
-    @property
-    @abstractmethod
-    def weighted(self) -> bool:
-        """Whether the scored cases carry weights."""
-
-    @property
-    @abstractmethod
-    def grouped(self) -> bool:
-        """Whether the scored cases come in groups."""
-
-    @property
-    @abstractmethod
-    def not_probability(self) -> str:
-        """Why the scores are no probabilities; empty where they are."""
-
-    @property
-    @abstractmethod
-    def probabilities(self) -> Probabilities | None:
-        """Sums of losses and bins, where the scores are probabilities."""
-
-    @property
-    def ordered(self) -> Probabilities | None:
-        """The sums that only ask in which order the scores of a case put the classes."""
-        return self.probabilities
-
-    @property
-    @abstractmethod
-    def folds(self) -> tuple[ScoreEvidence, ...]:
-        """The evidence of each fold by itself; all of it as one where there are no folds."""
-
-    @abstractmethod
-    def ranking(self, label: Label) -> Ranking:
-        """The cases ranked by their score for a class."""
-
-    @abstractmethod
-    def rows_ranked(self, label: Label) -> Ranking:
-        """How many rows of a class and of the rest stand at each score, whatever they weigh."""
-
-    @abstractmethod
-    def typical(self, label: Label) -> Ranking:
-        """The ranking with the score that is typical of each place: itself where every place holds one score."""
-
-    @abstractmethod
-    def every_score(self) -> Iterator[NDArray[Any]]:
-        """Every score that was met, whether once for each row or once in all; nothing where they were not kept."""
-
-    @property
-    @abstractmethod
-    def fold_cases(self) -> NDArray[np.float64]:
-        """The number of rows of each class in each fold."""
-
-
 @dataclass(frozen=True, eq=False)
-class RowScores(ScoreEvidence):
+class RowScores:
     """The scores of rows that are in memory."""
 
     predictions: Predictions
@@ -141,7 +68,7 @@ class RowScores(ScoreEvidence):
     def codes(self) -> Integers:
         """The true class of every case, as a place among the labels."""
         truth = self.predictions.truth
-        return self.predictions.truth_place[truth.codes.astype(np.int64) - truth.offset]
+        return self.predictions.truth_place[truth.places()]
 
     def of_class(self, place: int) -> NDArray[np.bool_]:
         """Which cases are of a class; made in blocks, so that no wide column of codes is."""
@@ -155,9 +82,7 @@ class RowScores(ScoreEvidence):
     @cached_property
     def _groups(self) -> tuple[Integers, NDArray[Any]] | None:
         group = self.predictions.group
-        if group is None:
-            return None
-        return group.codes.astype(np.int64) - group.offset, key_array(group.labels)
+        return None if group is None else (group.places(), key_array(group.labels))
 
     @property
     def group_codes(self) -> Integers | None:
@@ -246,7 +171,7 @@ class RowScores(ScoreEvidence):
         return rank(self.values.max(axis=1), top == self.codes, weight=self.predictions.weight, group=self._groups)
 
     @cached_property
-    def folds(self) -> tuple[ScoreEvidence, ...]:
+    def folds(self) -> tuple[RowScores, ...]:
         """The evidence of each fold by itself; all of it as one where there are no folds."""
         if self.predictions.fold is None:
             return (self,)
@@ -258,7 +183,7 @@ class RowScores(ScoreEvidence):
         fold = self.predictions.fold
         if fold is None:
             return [np.arange(self.n)]
-        codes = fold.codes.astype(np.int64) - fold.offset
+        codes = fold.places()
         order = np.argsort(codes, kind="stable")
         cuts = np.flatnonzero(np.diff(codes[order])) + 1
         return np.split(order, cuts)
@@ -272,7 +197,7 @@ class RowScores(ScoreEvidence):
 
 
 @dataclass(frozen=True, eq=False)
-class CountedScores(ScoreEvidence):
+class CountedScores:
     """The scores of rows that were not kept.
 
     `positive` is the class that one column of scores speaks for, and `parts` are the tallies of the folds.
@@ -339,7 +264,12 @@ class CountedScores(ScoreEvidence):
         return with_bins(tallied, self.typical(self.positive), self.bins)
 
     @property
-    def folds(self) -> tuple[ScoreEvidence, ...]:
+    def ordered(self) -> Probabilities | None:
+        """The sums that only ask in which order the scores of a case put the classes."""
+        return self.probabilities
+
+    @property
+    def folds(self) -> tuple[CountedScores, ...]:
         """The evidence of each fold by itself; all of it as one where there are no folds."""
         parts = (CountedScores(part, self.labels, self.positive, bins=self.bins) for part in self.parts)
         return tuple(parts) or (self,)
@@ -392,11 +322,13 @@ class CountedScores(ScoreEvidence):
         if ranking.joined is None:
             return ranking
         if label not in self._typical:
-            bins = self._bins(label)
-            highest = np.minimum(np.nextafter(bins.ends, -np.inf), bins.greatest)
-            # The one score of a bin with one row is not known either. Halves first: the sum of two may be endless.
-            middle = np.where(bins.exponent == POINT, bins.low, np.maximum(bins.low, bins.least) / 2 + highest / 2)
+            middle = self._bins(label).middles
             turned = not self.per_class and label != self.positive
             scores = -middle if turned else middle[::-1]
             self._typical[label] = replace(ranking, scores=np.ascontiguousarray(scores))
         return self._typical[label]
+
+
+# What the scores of one set of predictions tell, worked out when first asked for. With one column the ranking is that
+# of the positive class; with one column per class each class has a ranking of its own, against the rest.
+ScoreEvidence = RowScores | CountedScores

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
 from threading import Semaphore
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from heldout.arrays import Flags, Floats, Integers
 from heldout.engines.bins import BinCounter, bins_of
 from heldout.evidence.bin_grid import Ladder
 from heldout.evidence.score_bins import MOST, ScoreBins
-from heldout.threads import share_out
+from heldout.threads import cached_property, share_out
 
 # Rows of a block, few enough for the temporary arrays to stay in the cache.
 BLOCK = 1 << 17

@@ -90,7 +90,7 @@ def rank(
 def _packed(scores: NDArray[Any], positive: NDArray[np.bool_]) -> Ranking:
     narrow = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
     layout = _SINGLE if narrow else _DOUBLE
-    keys, front = _pack(scores, positive, layout)
+    keys, front = _pack(scores, positive.view(np.uint8), layout)
     sides = [(side, negative) for side, negative in ((keys[:front], False), (keys[front:], True)) if len(side)]
     del keys
     parts = [(part, negative) for side, negative in sides for part in _part(side, layout)]
@@ -98,70 +98,52 @@ def _packed(scores: NDArray[Any], positive: NDArray[np.bool_]) -> Ranking:
     return _collapse(parts, len(scores), layout)
 
 
-def _pack(scores: NDArray[Any], positive: NDArray[np.bool_], layout: _KeyLayout) -> tuple[NDArray[Any], int]:
+def _pack(scores: NDArray[Any], labels: NDArray[np.uint8], layout: _KeyLayout) -> tuple[NDArray[Any], int]:
     """The keys: scores from 0 up in front, so many of them, negative scores behind; each sorts from high to low."""
     n = len(scores)
-    keys = np.empty(n, dtype=layout.keys)
-    fill = _KeyFiller(scores, positive.view(np.uint8), keys, layout)
-    starts = range(0, n, STRETCH)
-    if len(starts) > 1 and all(share_out(fill.take_plain, starts)):
-        return keys, n
-    return keys, fill.take_all()
+    keys, starts = np.empty(n, dtype=layout.keys), range(0, n, STRETCH)
+
+    def fill(start: int, size: int = STRETCH) -> int:
+        return _fill_keys(keys, scores, labels, layout, start, min(start + size, n))
+
+    plain = len(starts) > 1 and all(share_out(fill, starts))
+    return keys, n if plain else fill(0, n)
 
 
-@dataclass(frozen=True, slots=True)
-class _KeyFiller:
-    """Writes the keys of scores, block by block."""
+def _fill_keys(
+    keys: NDArray[Any], scores: NDArray[Any], labels: NDArray[np.uint8], layout: _KeyLayout, start: int, stop: int
+) -> int:
+    """Write the keys of rows `start` to `stop`, and give the place to which those of scores from 0 up stand in front.
 
-    scores: NDArray[Any]
-    labels: NDArray[np.uint8]
-    keys: NDArray[Any]
-    layout: _KeyLayout
-
-    def _blocks(self, start: int, stop: int) -> Iterator[tuple[slice, NDArray[Any], NDArray[Any]]]:
-        """Where each block is, its scores, and their bits without the sign."""
-        buffer = np.empty(min(stop - start, BLOCK), dtype=self.layout.floats)
-        shifted = np.empty(len(buffer), dtype=self.layout.keys)
-        endless = self.layout.endless
-        for begin in range(start, stop, BLOCK):
-            where = slice(begin, min(begin + BLOCK, stop))
-            block, key = buffer[: where.stop - begin], shifted[: where.stop - begin]
-            block[:] = self.scores[where]
-            # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
-            np.left_shift(block.view(self.layout.keys), 1, out=key)
-            if int(key.max()) >= endless:
-                raise refuse_scores(self.scores)
-            yield where, block, key
-
-    def take_plain(self, start: int) -> bool:
-        """Write a stretch of keys in the places of their scores; false where a score is negative."""
-        for where, block, key in self._blocks(start, min(start + STRETCH, len(self.scores))):
-            if not block.min() >= 0:
-                return False
-            np.bitwise_xor(key, self.layout.ones, out=key)
-            np.bitwise_or(key, self.labels[where], out=self.keys[where])
-        return True
-
-    def take_all(self) -> int:
-        """Write all keys, those of negative scores from the end; how many stand in front."""
-        front, back = 0, len(self.keys)
-        for where, block, key in self._blocks(0, len(self.keys)):
-            size = len(key)
-            if block.min() >= 0:
-                np.bitwise_xor(key, self.layout.ones, out=key)
-                np.bitwise_or(key, self.labels[where], out=self.keys[front : front + size])
-                front += size
-                continue
-            # Without their sign, negative scores from high to low are from small to large.
-            np.bitwise_or(key, self.labels[where], out=key)
-            below = block < 0
-            under = np.compress(below, key)
-            back -= len(under)
-            self.keys[back : back + len(under)] = under
-            over = np.compress(~below, key)
-            np.bitwise_xor(over, self.layout.ones, out=self.keys[front : front + len(over)])
-            front += len(over)
-        return front
+    Of a stretch that is not all of them 0 is given as soon as a score is negative: only all have a front and a back.
+    """
+    front, back = start, stop
+    buffer = np.empty(min(stop - start, BLOCK), dtype=layout.floats)
+    shifted = np.empty(len(buffer), dtype=layout.keys)
+    for begin in range(start, stop, BLOCK):
+        where = slice(begin, min(begin + BLOCK, stop))
+        block, key = buffer[: where.stop - begin], shifted[: where.stop - begin]
+        block[:] = scores[where]
+        # The shift drops the sign, and with it the difference between -0.0 and 0.0: they are one score.
+        np.left_shift(block.view(layout.keys), 1, out=key)
+        if int(key.max()) >= layout.endless:
+            raise refuse_scores(scores)
+        if block.min() >= 0:
+            np.bitwise_xor(key, layout.ones, out=key)
+            np.bitwise_or(key, labels[where], out=keys[front : front + len(key)])
+            front += len(key)
+            continue
+        if stop - start < len(keys):
+            return 0
+        # Without their sign, negative scores from high to low are from small to large.
+        np.bitwise_or(key, labels[where], out=key)
+        below = block < 0
+        under, over = np.compress(below, key), np.compress(~below, key)
+        back -= len(under)
+        keys[back : back + len(under)] = under
+        np.bitwise_xor(over, layout.ones, out=keys[front : front + len(over)])
+        front += len(over)
+    return front
 
 
 def refuse_scores(scores: NDArray[Any], of: str = "", *, rows_known: bool = True) -> ValuesError:
@@ -451,23 +433,15 @@ class ClassPlacements:
     mine: Integers
 
 
-def class_placements(
-    scores: NDArray[Any], codes: Integers, k: int, weight: Floats | None = None
-) -> Iterator[ClassPlacements]:
-    """The placements by the score of each class that occurs, one after the other.
-
-    >>> scores = np.array([[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]])
-    >>> [placed.areas for placed in class_placements(scores, np.array([0, 0, 1]), 2)]
-    [array([nan, 0.5]), array([0.5, nan])]
-    """
-    return with_placements(scores, codes, k, weight, lambda placed: placed)
-
-
 def with_placements(
     scores: NDArray[Any], codes: Integers, k: int, weight: Floats | None, work: Callable[[ClassPlacements], Made]
 ) -> Iterator[Made]:
-    """What `work` makes of the placements of each class, in their order; as many as there are threads at a time."""
-    check_scores(scores, codes, k)
+    """What `work` makes of the placements of each class, in their order; as many as there are threads at a time.
+
+    >>> scores = np.array([[0.8, 0.2], [0.4, 0.6], [0.5, 0.5]])
+    >>> list(with_placements(scores, np.array([0, 0, 1]), 2, None, lambda placed: placed.areas))
+    [array([nan, 0.5]), array([0.5, nan])]
+    """
     totals = np.bincount(codes, minlength=k).astype(np.float64) if weight is None else sums_by(codes, weight, k)
     occurring = totals > 0
 
@@ -490,25 +464,3 @@ def with_placements(
     together = count_threads() if len(codes) >= TOGETHER else 1
     for start in range(0, len(classes), together):
         yield from share_out(place, classes[start : start + together])
-
-
-def check_scores(scores: NDArray[Any], codes: Integers, k: int) -> None:
-    """Refuse scores that do not fit the classes, or that cannot be ranked."""
-    if scores.ndim != 2 or scores.shape[1] != k or len(scores) != len(codes):
-        shape = " × ".join(str(size) for size in scores.shape)
-        raise ValuesError(
-            f"There are {len(codes):,} cases of {k} classes, and scores of the shape {shape}.",
-            hint="give a row per case and a column per class, in the order of the labels.",
-        )
-    # A sum is finite only if all of it is; where it overflows, the slower test decides.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(scores.sum()):
-            return
-    wrong = ~np.isfinite(scores)
-    if wrong.any():
-        row, column = (int(i[0]) for i in np.nonzero(wrong))
-        raise ValuesError(
-            f"Scores must be finite numbers; {int(wrong.any(axis=1).sum()):,} of {len(scores):,} rows have one that is "
-            f"not, the first {scores[row, column]:g} in row {row + 1:,}, column {column + 1:,}.",
-            hint="fill in or drop those rows.",
-        )

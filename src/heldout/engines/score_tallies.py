@@ -15,65 +15,24 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heldout.engines.bins import BinCounter
 from heldout.engines.compiled import CompiledTally
-from heldout.engines.memory import most_bins
-from heldout.engines.probability_sums import LONG_BLOCK, tally, tally_classes
+from heldout.engines.labelled_scores import LabelledScores
+from heldout.engines.probability_sums import LONG_BLOCK
 from heldout.engines.refinement import Recount, refine
 from heldout.engines.score_ladder import ScoredRows, ScoreLadder, merge_ladders
 from heldout.evidence import Label
-from heldout.evidence.counted import ScoreTally, class_columns, sided
+from heldout.evidence.counted import ScoreTally, class_columns, most_bins
 from heldout.evidence.losses import least_probability
 from heldout.evidence.probabilities import Probabilities, Unfit
-from heldout.evidence.score_bins import MOST, ScoreBins
-from heldout.predictions.label_encoding import Coded
+from heldout.evidence.score_bins import ScoreBins
 from heldout.threads import share_in_turn, share_out
 
 # So many counters take turns with the batches of one column of weighted scores, whatever the number of threads.
 LANES = 4
 # So many threads at most count the scores of one fold at a time, each in a table of its own.
 TABLES = 2
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledScores:
-    """The scores of some rows with what they are counted by: the true class, or whether it is the positive one.
-
-    `probable` says that all of them are probabilities.
-    """
-
-    scores: NDArray[Any]
-    codes: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
-    group: tuple[NDArray[Any], NDArray[Any]] | None = None
-    fold: Coded | None = None
-    probable: bool = False
-
-    def folds(self) -> dict[Any, LabelledScores]:
-        """The rows of each fold that is met, by its key; nothing where there are no folds."""
-        fold = self.fold
-        if fold is None:
-            return {}
-        codes = fold.codes.astype(np.int64) - fold.offset
-        # Short whole numbers are sorted without comparing them.
-        order = np.argsort(codes.astype(np.uint16) if len(fold.labels) < 1 << 16 else codes, kind="stable")
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        parts = np.split(order, starts[1:])
-        return {fold.labels[code]: self._taken(rows) for code, rows in zip(codes[order[starts]], parts, strict=True)}
-
-    def _taken(self, rows: NDArray[np.int64]) -> LabelledScores:
-        group = None
-        if self.group is not None:
-            groups_present, group_index = np.unique(self.group[0][rows], return_inverse=True)
-            group = group_index, self.group[1][groups_present]
-        weight = None if self.weight is None else self.weight[rows]
-        return LabelledScores(self.scores[rows], self.codes[rows], weight, group, probable=self.probable)
-
-    def column(self, at: int, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The scores of the class at a place among `k`, and the classes as its bins tell them; of the one if k is 0."""
-        return (self.scores[:, at], sided(self.codes, at, k)) if k else (self.scores, self.codes)
 
 
 @dataclass(frozen=True)
@@ -91,27 +50,15 @@ class ScoreKind:
     def counters(self) -> list[BinCounter]:
         """What counts such scores one batch after the other, for every class or for one."""
         k = len(self.labels)
-        if not k:
-            return [BinCounter(2, MOST, weighted=True)]
-        return [BinCounter(class_columns(k), most_bins(k), self.weighted) for _ in range(k)]
+        return [BinCounter(class_columns(k or 2), most_bins(k), self.weighted) for _ in range(k or 1)]
 
     def losses(self, rows: LabelledScores) -> Probabilities | None:
         """The sums of losses; None where some scores are no probabilities."""
-        if not rows.probable:
-            return None
-        if self.labels:
-            return tally_classes(rows.scores, rows.codes, rows.weight, n_classes=len(self.labels))
-        return tally(rows.scores, rows.codes, rows.weight, block=LONG_BLOCK)
+        return rows.losses(len(self.labels), block=LONG_BLOCK)
 
 
-@dataclass(frozen=True, eq=False)
-class TakenRows:
-    """What is left to do of some rows of a fold: losses to be added, and rows to be counted, in their order."""
-
-    counter: _FoldCounter
-    losses: Probabilities | None
-    rows: Any
-    ends: tuple[float, float] = (np.inf, -np.inf)
+# What is left to do of some rows: each function is called by one thread at a time, with each of what it is to take.
+Jobs = Iterator[tuple[Callable[..., None], tuple[Any, ...]]]
 
 
 class _FoldCounter:
@@ -119,34 +66,34 @@ class _FoldCounter:
 
     def __init__(self, kind: ScoreKind, *, is_fold: bool, compiled: bool) -> None:
         self.losses: Probabilities | None = None
-        self.ladder = ScoreLadder(MOST, tables=TABLES if is_fold else None)
+        self.ladder = ScoreLadder(most_bins(0), tables=TABLES if is_fold else None)
         self._kind, self._compiled, self._number = kind, compiled, 0
         lanes = 0 if kind.is_on_ladder else 1 if is_fold or kind.labels else LANES
         self.lanes = [kind.counters() for _ in range(lanes)]
 
-    def take(self, rows: LabelledScores) -> TakenRows:
-        """Count what may be counted in any order; several threads may do so at once."""
+    def take(self, rows: LabelledScores) -> Callable[[], Jobs]:
+        """Count what may be counted in any order, by several threads at once; what is left is told in turn."""
         if self.lanes:
-            return TakenRows(self, self._kind.losses(rows), rows)
+            return partial(self._finish, self._kind.losses(rows), rows)
         ladder, scored = self.ladder, ScoredRows.of(rows.scores, rows.codes)
         ends = scored.low, scored.high
-        if not (self._compiled and rows.probable and len(ladder)):
-            return TakenRows(self, self._kind.losses(rows), ladder.count(scored), ends)
+        if not (self._compiled and rows.unfit is None and len(ladder)):
+            return partial(self._finish, self._kind.losses(rows), ladder.count(scored), ends)
         # Losses are added alike whether or not rows can be counted yet, which depends on the other threads.
         with ladder.counters() if ladder.is_laid_out else nullcontext() as counters:
             tallied = CompiledTally(ladder.laid_out, counters, None if ladder.crowded else ladder.owners)
             missed = tallied.add(scored.scores, scored.positive, least_probability(scored.scores))
         left = ladder.count(scored) if counters is None else ladder.leave(scored, missed)
-        return TakenRows(self, tallied.probabilities(), left, ends)
+        return partial(self._finish, tallied.probabilities(), left, ends)
 
-    def finish(self, taken: TakenRows) -> Iterator[tuple[Callable[..., None], tuple[Any, ...]]]:
-        """Add losses, and give what is left to be done: each function is called by one thread, in this order."""
-        if taken.losses is not None:
-            self.losses = taken.losses if self.losses is None else self.losses + taken.losses
+    def _finish(self, losses: Probabilities | None, rows: Any, ends: tuple[float, float] = (np.inf, -np.inf)) -> Jobs:
+        """Add losses, and give what is left to be done."""
+        if losses is not None:
+            self.losses = losses if self.losses is None else self.losses + losses
         if not self.lanes:
-            self.ladder.reach(*taken.ends)
-            if taken.rows is not None:
-                yield self.ladder.settle, (taken.rows,)
+            self.ladder.reach(*ends)
+            if rows is not None:
+                yield self.ladder.settle, (rows,)
             return
         k, lane = len(self._kind.labels), self.lanes[0]
         if len(self.lanes) > 1 and lane[0].is_laid_out:
@@ -155,7 +102,7 @@ class _FoldCounter:
             lane[0].lay_out_like(self.lanes[0][0])
             self._number += 1
         for at, counter in enumerate(lane):
-            yield counter.add, (*taken.rows.column(at, k), taken.rows.weight)
+            yield counter.add, (*rows.column(at, k), rows.weight)
 
     def bins(self) -> tuple[ScoreBins, ...]:
         """What was counted, for every column of scores."""
@@ -175,7 +122,7 @@ class Tallies:
 
     >>> import numpy as np
     >>> tallies = Tallies(ScoreKind((), weighted=False))
-    >>> tallies.add(LabelledScores(np.array([0.5, 0.2]), np.array([True, False]), probable=True))
+    >>> tallies.add(LabelledScores(np.array([0.5, 0.2]), np.array([True, False])))
     >>> made, folds = tallies.made((), None)
     >>> made.bins[0].low, made.probabilities.n, folds
     (array([0.2, 0.5]), 2, ())
@@ -196,7 +143,7 @@ class Tallies:
         """Count one more batch."""
         self.settle([self.take(scored)])
 
-    def take(self, scored: LabelledScores) -> list[TakenRows]:
+    def take(self, scored: LabelledScores) -> list[Callable[[], Jobs]]:
         """Count what may be counted in any order, and give what is left."""
         parts: list[tuple[Any, LabelledScores]] = list(scored.folds().items()) or [(None, scored)]
         # Threads begin with different folds, so that they do not wait for each other.
@@ -211,11 +158,11 @@ class Tallies:
             found = self._counters.setdefault(key, made)
         return found
 
-    def settle(self, batches: Iterable[Sequence[TakenRows]]) -> None:
+    def settle(self, batches: Iterable[Sequence[Callable[[], Jobs]]]) -> None:
         """Do what is left of some batches, shared out by what has to be done in turn."""
         jobs: dict[Any, list[Any]] = {}
-        for taken in chain.from_iterable(batches):
-            for job, rows in taken.counter.finish(taken):
+        for finish in chain.from_iterable(batches):
+            for job, rows in finish():
                 jobs.setdefault(job, []).append(rows)
         share_out(lambda job: [job(*rows) for rows in jobs[job]], jobs)
 
@@ -252,46 +199,28 @@ def refine_tallies(
     `tallies` are that of all rows and those of the folds with these keys. The scores were read once; `passes` is how
     often they may be read in all. `frames` begins to read again, and `scored` tells of a batch which of its rows count.
     """
-    refined = tuple(tallies)
+    refined, k = tuple(tallies), len(tallies[0].bins) if tallies[0].per_class else 0
     for _ in range(passes - 1):
-        again = [_RefiningPass(tally, tolerance) for tally in refined]
-        if not any(again):
+        again = [share_out(partial(_look_again, tally, tolerance), range(len(tally.bins))) for tally in refined]
+        if not any(map(any, again)):
             break
         for rows in share_in_turn(scored, frames()):
             if rows is not None:
-                parts = rows.folds() if any(again[1:]) else {}
-                every = zip(again, (rows, *map(parts.get, folds)), strict=True)
-                share_out(_call, chain.from_iterable(part.jobs(own) for part, own in every))
-        refined = tuple(part.put() for part in again)
+                parts = rows.folds() if any(map(any, again[1:])) else {}
+                jobs = [
+                    partial(recount.add, *own.column(at, k), own.weight, own.group)
+                    for own, columns in zip((rows, *map(parts.get, folds)), again, strict=True)
+                    for at, recount in enumerate(columns)
+                    if own is not None and recount
+                ]
+                share_out(lambda job: job(), jobs)
+        refined = tuple(
+            replace(tally, bins=tuple(map(Recount.put, columns, tally.bins)))
+            for tally, columns in zip(refined, again, strict=True)
+        )
     return refined
 
 
-def _call(job: Callable[[], None]) -> None:
-    job()
-
-
-class _RefiningPass:
-    """One more reading of the scores of a tally: true where some of its bins are to be looked into."""
-
-    def __init__(self, tally: ScoreTally, tolerance: float | None) -> None:
-        self._tally = tally
-
-        def recount(at: int) -> Recount | None:
-            refinement = refine(tally.bins[at], tolerance, place=tally.place(at))
-            return refinement.recount() if len(refinement) else None
-
-        self._recounts = share_out(recount, range(len(tally.bins)))
-
-    def __bool__(self) -> bool:
-        return any(recount is not None for recount in self._recounts)
-
-    def jobs(self, rows: LabelledScores | None) -> Iterator[Callable[[], None]]:
-        """What there is to count of some rows, for each column of scores by itself."""
-        k = len(self._tally.bins) if self._tally.per_class else 0
-        for at, recount in enumerate(self._recounts):
-            if recount is not None and rows is not None:
-                yield partial(recount.add, *rows.column(at, k), rows.weight, rows.group)
-
-    def put(self) -> ScoreTally:
-        recounted = zip(self._recounts, self._tally.bins, strict=True)
-        return replace(self._tally, bins=tuple(bins if again is None else again.put(bins) for again, bins in recounted))
+def _look_again(tally: ScoreTally, tolerance: float | None, at: int) -> Recount:
+    """One more reading of a column of scores: true where some of its bins are to be looked into."""
+    return refine(tally.bins[at], tolerance, place=tally.place(at)).recount()

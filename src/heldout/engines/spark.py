@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from heldout.errors import HeldoutError, OptionError
@@ -34,10 +34,17 @@ def check_reachable(master: str) -> None:
     why = ""
     for host, port in places:
         try:
-            with socket.create_connection((host, port), timeout=PATIENCE):
-                return
+            with socket.create_connection((host, port), timeout=PATIENCE) as line:
+                heard = not master.startswith("tcp://") or _greets(line)
         except OSError as error:
             why = f"{host}:{port} {_words(error)}"
+            continue
+        if heard:
+            return
+        raise OptionError(
+            f"At {master} somebody listens, but no Dask scheduler answered within {PATIENCE:.0f} seconds.",
+            hint="check the port: a scheduler prints its address when it starts, and its page has another one.",
+        )
     if places:
         raise OptionError(
             f"The master {master} cannot be reached: {why}.",
@@ -45,24 +52,11 @@ def check_reachable(master: str) -> None:
         )
 
 
-def check_greeting(master: str) -> None:
-    """Refuse an address where somebody listens who is no Dask scheduler, which would be the first to speak.
-
-    Dask's own connection waits for the greeting without end.
-    """
-    if not master.startswith("tcp://"):
-        return
-    for host, port in addresses(master):
-        try:
-            with socket.create_connection((host, port), timeout=PATIENCE) as line:
-                greeted = bool(line.recv(1))
-        except OSError:
-            greeted = False
-        if not greeted:
-            raise OptionError(
-                f"At {master} somebody listens, but no Dask scheduler answered within {PATIENCE:.0f} seconds.",
-                hint="check the port: a scheduler prints its address when it starts, and its page has another one.",
-            )
+def _greets(line: socket.socket) -> bool:
+    """Whether a Dask scheduler is there, which is the first to speak; Dask's own connection waits for that for ever."""
+    with suppress(OSError):
+        return bool(line.recv(1))
+    return False
 
 
 def addresses(master: str) -> list[tuple[str, int]]:
@@ -242,8 +236,7 @@ def _connected(server: str) -> SparkSession:
     check_reachable(server)
     builder: Any = SparkSession.builder
     try:
-        with warnings.catch_warnings():
-            _leave_out_pandas_warning()
+        with without_pandas_warning():
             session: SparkSession = builder.remote(server).getOrCreate()
             _await_worker(session, server)
     except HeldoutError:
@@ -334,8 +327,7 @@ def _started(master: str) -> tuple[SparkSession, Any]:
     find_java()
     conf = SparkConf().setMaster(master).setAppName("heldout").setAll(list(_settings(master).items()))
     # Java writes to the terminal long before its log can be told to be quiet. The file has no name, so none is left.
-    with tempfile.TemporaryFile() as log, warnings.catch_warnings():
-        _leave_out_pandas_warning()
+    with tempfile.TemporaryFile() as log, without_pandas_warning():
         try:
             gateway = _launched(conf, log) if getattr(SparkContext, "_gateway", None) is None else None
             context = SparkContext(conf=conf, gateway=gateway)
@@ -352,9 +344,12 @@ def _started(master: str) -> tuple[SparkSession, Any]:
     return session, gateway
 
 
-def _leave_out_pandas_warning() -> None:
+@contextmanager
+def without_pandas_warning() -> Iterator[None]:
     """Spark says that it was not tried with this version of pandas, which we do not use with it."""
-    warnings.filterwarnings("ignore", message="PySpark does not yet fully support", category=FutureWarning)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support", category=FutureWarning)
+        yield
 
 
 def _settings(master: str) -> dict[str, str]:

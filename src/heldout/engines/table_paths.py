@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
+import polars as pl
+
 from heldout.arguments import listing
 from heldout.errors import FileError, HeldoutError
 from heldout.files.batches import SAME_COLUMNS
@@ -73,15 +75,11 @@ class TableFiles:
     @property
     def texts(self) -> tuple[str, ...]:
         """The columns that hold text."""
-        import polars as pl
-
         return tuple(name for name, kind in self.columns.items() if kind == pl.String)
 
     @property
     def fractions(self) -> tuple[str, ...]:
         """The columns of numbers that are not all whole."""
-        import polars as pl
-
         return tuple(name for name, kind in self.columns.items() if kind == pl.Float64)
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from heldout.arguments import Label, listing
 from heldout.errors import MatrixError
 from heldout.evidence.labels import check_same_kind, join_keys, join_labels, places
 from heldout.files.matrix import check_matrix, check_total, name_matrix
+from heldout.threads import cached_property
 from heldout.values import state_of
 
 # One message for a fault that several functions can find.

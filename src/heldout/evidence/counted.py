@@ -16,7 +16,8 @@ from heldout.evidence.confusion import Confusion
 from heldout.evidence.labels import join_keys
 from heldout.evidence.partitions import FoldCounts, SliceCounts, join_slices, moved
 from heldout.evidence.probabilities import Probabilities, Unfit, check_alike, joined
-from heldout.evidence.score_bins import ScoreBins
+from heldout.evidence.score_bins import MOST, ScoreBins
+from heldout.threads import cached_property
 from heldout.values import differing
 
 # The order in which roles are named where values are missing.
@@ -53,6 +54,20 @@ def class_columns(classes: int) -> int:
     (3, 2)
     """
     return classes if classes <= MOST_PAIRWISE else 2
+
+
+# With a score for each of very many classes every one still has this many bins.
+LEAST_BINS = 4096
+
+
+def most_bins(classes: int, most: int | None = None) -> int:
+    """How many bins each of so many columns of scores may have; of one column if there are 0, which has `most`.
+
+    >>> most_bins(0), most_bins(2), most_bins(1000)
+    (1048577, 524288, 4096)
+    """
+    most = MOST if most is None else most
+    return max(min(LEAST_BINS, most), most // classes) if classes else most
 
 
 def sided(codes: NDArray[Any], at: int, classes: int) -> NDArray[Any]:
@@ -105,6 +120,11 @@ class ScoreTally:
     def not_probability(self) -> str:
         """Why the scores are no probabilities, in words; empty where they are."""
         return "" if self.unfit is None else self.unfit.sentence()
+
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """What was derived from all columns and will be asked for again."""
+        return {}
 
     def __add__(self, other: object) -> ScoreTally:
         if not isinstance(other, ScoreTally):

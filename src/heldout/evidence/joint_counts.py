@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from heldout.arrays import Codes, Floats
 from heldout.evidence.confusion import Confusion
 from heldout.evidence.labels import check_same_kind, join_labels
 from heldout.evidence.score_bins import POINT, ScoreBins
+from heldout.threads import cached_property
 
 # Up to this many possible cells are counted in one array, 8 MB of it; beyond, those that are met are sorted.
 DENSE_CELLS = 1 << 20

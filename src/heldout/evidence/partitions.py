@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from heldout.arguments import Label
 from heldout.errors import MatrixError
 from heldout.evidence.confusion import Clusters, Confusion, Counts
 from heldout.evidence.labels import join_keys, join_labels, places
+from heldout.threads import cached_property
 
 # Tables of all folds are made in batches of at most this many cells.
 BATCH_CELLS = 1 << 21
@@ -101,7 +101,7 @@ class FoldCounts:
         return self if other == 0 else NotImplemented
 
 
-CRUMB = 1e-9
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +268,7 @@ def left_of(whole: Confusion, part: Confusion) -> Confusion:
     )
     remaining = rows if rows is not None else counts
     # Shares of cases that add up to none are left with the error of their rounding.
-    kept = np.flatnonzero(remaining > CRUMB)
+    kept = np.flatnonzero(remaining > TOLERANCE)
     truth, predicted = whole.truth[kept], whole.predicted[kept]
     return Confusion(
         whole.labels,
@@ -298,7 +298,7 @@ def _groups_left(whole: Confusion, part: Confusion, cells: NDArray[np.int64]) ->
     counts = np.concatenate([all_clusters.count, -np.asarray(part_clusters.count)])
     entries, where = np.unique(group * number + cell, return_inverse=True)
     sums = np.bincount(where, weights=counts)
-    kept = np.flatnonzero(np.abs(sums) > CRUMB)
+    kept = np.flatnonzero(np.abs(sums) > TOLERANCE)
     entries, sums = entries[kept], sums[kept]
     groups_present, dense = np.unique(entries // number, return_inverse=True)
     left = np.searchsorted(cells, known[entries % number])

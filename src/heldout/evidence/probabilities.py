@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats, Integers
 from heldout.errors import ValuesError
 from heldout.evidence.labels import join_keys
+from heldout.evidence.losses import LOSSES
+from heldout.threads import cached_property
 
 # Row b: the coefficients with which the sums of order 0 … 3 enter the sum of order b when the centre moves.
 _BINOMIAL = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]], dtype=np.float64)
@@ -62,6 +63,11 @@ class Moments:
         power = step ** np.maximum(np.arange(4)[:, None] - np.arange(4), 0)
         return np.asarray(self.sums @ (_BINOMIAL * power).T)
 
+    @classmethod
+    def of_powers(cls, centre: float, sums: Floats) -> Moments:
+        """About the mean, from sums for each power of the weight; without weights all three are that of one row."""
+        return cls(centre, sums if len(sums) == 3 else np.repeat(sums, 3, axis=0)).centred()
+
     def centred(self) -> Moments:
         """The same moments about their mean."""
         return Moments(self.mean, self.about(self.mean)) if self.weight else self
@@ -91,6 +97,23 @@ class Reliability:
     spread: Floats
     noise: Floats
     expected_noise: Floats
+
+    @classmethod
+    def of_sides(cls, cases: Integers, sums: Floats) -> Reliability:
+        """From cases by y and bin, and their sums: of w, of y − p and its square with w, and if weighted with w²."""
+        weight, gap, square = sums[:3]
+        heavy_gap, heavy_square = sums[-2:]
+        return cls(
+            cases=cases.sum(axis=0),
+            weight=weight.sum(axis=0),
+            observed=weight[1].copy(),
+            gap=gap.sum(axis=0),
+            squares=square.sum(axis=0),
+            # p(1 − p) = g − g² with g = |y − p|, whichever y is.
+            spread=np.maximum((np.abs(gap) - square).sum(axis=0), 0.0),
+            noise=heavy_square.sum(axis=0),
+            expected_noise=np.maximum((np.abs(heavy_gap) - heavy_square).sum(axis=0), 0.0),
+        )
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -208,6 +231,36 @@ class Probabilities:
     ranks: Floats | None = None
     rank_squares: Floats | None = None
     groups: ProbabilityGroups | None = None
+
+    @classmethod
+    def of_sums(
+        cls,
+        cases: Integers,
+        binned: Floats,
+        losses: Sequence[Moments],
+        by_class: Iterable[Floats],
+        clipped: int,
+        ranks: Floats | None = None,
+        groups: ProbabilityGroups | None = None,
+    ) -> Probabilities:
+        """From what every engine sums, losses in the order of LOSSES: `by_class` has the weights before them.
+
+        `cases` and `binned` are as `Reliability.of_sides` has them, and `ranks` the weights of ranks and their squares.
+        """
+        weight, *shares = by_class
+        return cls(
+            n=int(cases.sum()),
+            weighted=len(binned) > 3,
+            top_label=ranks is not None,
+            losses=dict(zip(LOSSES, losses, strict=True)),
+            clipped=clipped,
+            class_weight=weight,
+            class_losses=dict(zip(LOSSES, shares, strict=True)),
+            reliability=Reliability.of_sides(cases, binned),
+            ranks=None if ranks is None else ranks[0],
+            rank_squares=None if ranks is None else ranks[1],
+            groups=groups,
+        )
 
     @property
     def n_classes(self) -> int:

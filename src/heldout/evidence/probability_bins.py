@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,14 @@ from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.evidence.probabilities import Probabilities, ProbabilityGroups, Reliability, SparseSums, sums_by
 from heldout.evidence.ranking import Ranking
+from heldout.threads import share_out
 
 Strategy = Literal["uniform", "quantile"]
-STRATEGIES: tuple[Strategy, ...] = ("uniform", "quantile")
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 MOST_BINS = 10_000
 USUAL_BINS = 10
 # Rows whose sums are made at once: few enough for what is made of them to stay in the processor's cache.
-BLOCK = 32_768
+BLOCK = 1 << 17
 
 
 def check_bins(bins: Any, strategy: Any) -> None:
@@ -56,16 +57,27 @@ def _quantiles(ranking: Ranking, shares: Floats) -> Floats:
         below = np.floor(rank).astype(np.int64)
         first, second = scores[below], scores[np.ceil(rank).astype(np.int64)]
         return np.asarray(first + (second - first) * (rank - below))
-    cumulated = np.cumsum((ranking.positives + ranking.negatives)[::-1], dtype=np.float64)
     if ranking.weighted:
         # Weights have no order statistics to interpolate between: the inverse of the distribution function.
+        cumulated = np.cumsum((ranking.positives + ranking.negatives)[::-1], dtype=np.float64)
         return np.asarray(scores[np.minimum(np.searchsorted(cumulated, shares * cumulated[-1]), len(scores) - 1)])
-    rank = shares * (cumulated[-1] - 1)
-    below, above = np.floor(rank), np.ceil(rank)
-    first, second = (
-        scores[np.searchsorted(cumulated, order, side="right").clip(max=len(scores) - 1)] for order in (below, above)
-    )
-    return np.asarray(first + (second - first) * (rank - below))
+    rank = shares * (ranking.n - 1)
+    start = np.floor(rank)
+    first, second = (ranking.scores[_places(ranking, ranking.n - 1 - order)] for order in (start, np.ceil(rank)))
+    return np.asarray(first + (second - first) * (rank - start))
+
+
+def _places(ranking: Ranking, cases: NDArray[Any]) -> NDArray[np.int64]:
+    """Where the case stands that so many others precede, from the highest score down."""
+    starts = np.array([sum(above) for _, above in ranking.blocks])
+    places = np.empty(len(cases), dtype=np.int64)
+    block = np.searchsorted(starts, cases, side="right") - 1
+    for at in np.unique(block).tolist():
+        here, reached = ranking.blocks[at][0], block == at
+        # The cumulated number of cases of one block alone.
+        ends = np.cumsum(ranking.positives[here].astype(np.int64) + ranking.negatives[here])
+        places[reached] = here.start + np.searchsorted(ends, cases[reached] - starts[at], side="right")
+    return np.minimum(places, len(ranking) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +125,18 @@ class RankedBins:
 def _sum_runs(list_terms: Callable[[slice], list[Floats]], starts: NDArray[np.int64], length: int) -> Floats:
     """Sums of several terms over the runs of rows that begin at `starts`; the terms are made block by block."""
     sums = np.zeros((len(list_terms(slice(0, 0))), len(starts)))
-    met = np.flatnonzero(np.diff(starts, append=length) > 0)
-    begins = starts[met]
-    for begin in range(0, length, BLOCK):
+    filled = np.flatnonzero(np.diff(starts, append=length) > 0)
+    begins = starts[filled]
+
+    def sum_block(begin: int) -> tuple[NDArray[np.int64], list[Floats]]:
         end = min(begin + BLOCK, length)
         first, last = int(np.searchsorted(begins, begin, side="right")) - 1, int(np.searchsorted(begins, end))
         inside = np.maximum(begins[first:last], begin) - begin
-        for term, values in enumerate(list_terms(slice(begin, end))):
-            sums[term, met[first:last]] += np.add.reduceat(values, inside)
+        return filled[first:last], [np.add.reduceat(values, inside) for values in list_terms(slice(begin, end))]
+
+    # Added in the order of the blocks, by whichever threads.
+    for places, found in share_out(sum_block, range(0, length, BLOCK)):
+        sums[:, places] += found
     return sums
 
 

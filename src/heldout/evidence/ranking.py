@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,14 @@ from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import above, mirrored
 from heldout.evidence.confusion import Clusters, Confusion
 from heldout.evidence.labels import join_keys
-from heldout.threads import share_out
+from heldout.threads import cached_property, share_out
 
 # One message for a fault that several functions can find.
 COUNT_ALIKE = "count both in the same way."
 
 
-BLOCK = 1 << 15
+# Entries that are worked on at a time: they stay in the cache, and a long ranking has a block for each of many threads.
+BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,11 @@ class Ranking:
         """What was derived from this ranking and will be asked for again."""
         return {}
 
+    @cached_property
+    def blocks(self) -> list[tuple[slice, list[int]]]:
+        """The entries of a ranking of counts in blocks, each with the positives and the negatives above it."""
+        return divide_up((self.positives, self.negatives), BLOCK)
+
     def swapped(self) -> Ranking:
         """The same cases with the classes exchanged, so that a low score speaks for the positive class."""
         groups = self.groups
@@ -200,14 +205,14 @@ class Ranking:
         if not isinstance(other, Ranking):
             return NotImplemented
         pairs = zip(self.columns, other.columns, strict=True)
-        if _held(self.groups) != _held(other.groups):
+        if _count_by_group(self.groups) != _count_by_group(other.groups):
             return False
         return all((a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _held(groups: RankedGroups | None) -> dict[Any, tuple[float, float]] | None:
+def _count_by_group(groups: RankedGroups | None) -> dict[Any, tuple[float, float]] | None:
     """How many positives and negatives each group has at each place."""
     if groups is None:
         return None
@@ -283,8 +288,9 @@ def smallest(positives: NDArray[Any], negatives: NDArray[Any]) -> tuple[NDArray[
     >>> [side.dtype.name for side in smallest(np.array([3, 100]), np.array([9, 156]))]
     ['int64', 'int64']
     """
+    # Side by side, as each is read many times.
     if positives.size and (positives + negatives).max() > 255:
-        return positives, negatives
+        return np.ascontiguousarray(positives), np.ascontiguousarray(negatives)
     return positives.astype(np.uint8), negatives.astype(np.uint8)
 
 

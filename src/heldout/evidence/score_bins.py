@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
@@ -16,8 +15,8 @@ from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.evidence.bin_grid import POINT, Ladder, above, distinct, ends_of, exponent_for, floor_to
 from heldout.evidence.labels import join_keys
-from heldout.evidence.ranking import COUNT_ALIKE, RankedGroups, Ranking, divide_up, smallest
-from heldout.threads import share_out
+from heldout.evidence.ranking import COUNT_ALIKE, RankedGroups, Ranking, smallest
+from heldout.threads import cached_property, share_out
 
 __all__ = ["MOST", "POINT", "BinGroups", "ScoreBins"]
 
@@ -26,7 +25,7 @@ __all__ = ["MOST", "POINT", "BinGroups", "ScoreBins"]
 # lies above all the others of the grid that probabilities are on.
 MOST = (1 << 20) + 1
 # Bins that are processed at a time.
-BLOCK = 1 << 15
+BLOCK = 1 << 17
 # There may be up to this many times MOST refined bins in addition.
 REFINED = 4
 # Even where few bins are asked for, refined ones find this much room.
@@ -173,26 +172,68 @@ class ScoreBins:
     def ends(self) -> Floats:
         """The first float above each bin."""
         ends = np.empty(len(self))
-        for here in self._blocks():
+
+        def fill(here: slice) -> None:
             exponent = self.exponent[here]
             alike = bool((exponent == exponent[0]).all())
             ends[here] = ends_of(self.low[here], int(exponent[0]) if alike else exponent)
+
+        share_out(fill, self.blocks)
         return ends
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
         """Which bins may hold several distinct scores."""
-        joined = np.empty(len(self), dtype=np.bool_)
-        for here in self._blocks():
+        joined, ends = np.empty(len(self), dtype=np.bool_), self.ends
+
+        def fill(here: slice) -> None:
             counts = self.counts[here]
             # Two columns are added up as such: along the rows of a narrow table it takes many times as long.
             rows = counts[:, 0] + counts[:, 1] if self.k == 2 else counts.sum(axis=1)
-            joined[here] = (rows > 1) & (self.ends[here] > above(self.low[here]))
+            joined[here] = (rows > 1) & (ends[here] > above(self.low[here]))
+
+        share_out(fill, self.blocks)
         return joined
 
-    def _blocks(self) -> Iterator[slice]:
+    @property
+    def blocks(self) -> list[slice]:
         """Bins a few at a time, so that what is found out on the way stays in the cache."""
-        return (slice(at, at + BLOCK) for at in range(0, len(self), BLOCK))
+        return [slice(at, at + BLOCK) for at in range(0, len(self), BLOCK)]
+
+    @cached_property
+    def middles(self) -> Floats:
+        """The middle of each bin, or its score where it is of one."""
+        middles = np.empty(len(self))
+
+        def fill(here: slice) -> None:
+            low = self.low[here]
+            # The float below each end; what np.nextafter gives, in a fraction of the time.
+            highest = np.minimum(-above(-self.ends[here]), self.greatest)
+            # The one score of a bin with one row is not known either. Halves first: the sum of two may be endless.
+            middle = np.maximum(low, self.least) / 2 + highest / 2
+            middles[here] = np.where(self.exponent[here] == POINT, low, middle)
+
+        share_out(fill, self.blocks)
+        return middles
+
+    def taken(self, bins: NDArray[Any]) -> Self:
+        """Only some of the bins, by their places in order or by a mark for each; the ends stay.
+
+        >>> ScoreBins.of([0.9, 0.4, 0.4], [1, 1, 0], 2).taken(np.array([1])).low
+        array([0.9])
+        """
+        groups = self.groups
+        if groups is not None:
+            there = np.zeros(len(self), dtype=np.bool_)
+            there[bins] = True
+            kept, place = there[groups.place], np.cumsum(there) - 1
+            columns = (groups.group, place[groups.place], groups.class_, groups.count)
+            groups = BinGroups(groups.keys, *(column[kept] for column in columns))
+        tables: dict[str, Any] = {
+            name: None if (table := getattr(self, name)) is None else table[bins]
+            for name in ("low", "exponent", "counts", "weights", "squares")
+        }
+        return replace(self, **tables, groups=groups)
 
     def moved(self, places: ArrayLike, k: int) -> Self:
         """The same rows among `k` classes, of which the present ones are at `places`.
@@ -424,12 +465,10 @@ def _stacked_groups(first: ScoreBins, second: ScoreBins) -> BinGroups | None:
 # all positives come first, as one tie: no precision in the bin can be above the last of these. It gains least if the
 # negatives come first and every positive has a score of its own: Σ (T + i) / (T + i + F + n) for i = 1 … p.
 
-# Entries are summed in blocks, then the blocks exactly: the error is a block's length in units of the last
-# place, whatever the length of the ranking.
-TERMS_AT_ONCE = 64
-STRETCH = 1 << 14
-# What a thread works through before it asks for more.
-SHARED = 16 * STRETCH
+# Entries are summed by 64, then these sums by 16, and what is left exactly: the error is at most 63 + 15 units of the
+# last place, whatever the length of the ranking.
+TERMS_AT_ONCE, SUMS_AT_ONCE = 64, 16
+SUMMED = TERMS_AT_ONCE * SUMS_AT_ONCE
 Made = TypeVar("Made")
 
 
@@ -467,8 +506,8 @@ def inside(ranking: Ranking) -> BinContributions:
     if "inside" not in ranking.memo:
         parts = np.empty((4, len(ranking)))
 
-        def put(entries: _Entries) -> None:
-            parts[:, entries.here] = _contribute(ranking, entries)
+        def put(here: slice, terms: tuple[Floats, ...]) -> None:
+            parts[:, here] = terms
 
         _each_stretch(ranking, put)
         ranking.memo["inside"] = BinContributions(*parts)
@@ -485,8 +524,8 @@ def inside_sums(ranking: Ranking) -> BinSums:
     """
     if "inside sums" not in ranking.memo:
 
-        def add(entries: _Entries) -> list[list[float]]:
-            return [_partial_sums(terms) for terms in _contribute(ranking, entries)]
+        def add(_: slice, terms: tuple[Floats, ...]) -> list[list[float]]:
+            return [_partial_sums(column) for column in terms]
 
         # No terms are negative, and the sum of these sums is rounded once.
         columns = zip(*_each_stretch(ranking, add), strict=True)
@@ -505,14 +544,31 @@ def total(terms: Floats) -> float:
 
 
 def _partial_sums(terms: Floats) -> list[float]:
-    whole = len(terms) // TERMS_AT_ONCE * TERMS_AT_ONCE
-    return [*terms[:whole].reshape(-1, TERMS_AT_ONCE).sum(axis=1).tolist(), *terms[whole:].tolist()]
+    sums: list[float] = []
+    for step in (SUMMED, TERMS_AT_ONCE):
+        whole = len(terms) // step * step
+        by_terms = terms[:whole].reshape(-1, step // TERMS_AT_ONCE, TERMS_AT_ONCE).sum(axis=2)
+        sums += by_terms.sum(axis=1).tolist()
+        terms = terms[whole:]
+    return [*sums, *terms.tolist()]
 
 
-class _Entries(NamedTuple):
-    """Some entries: their positives and negatives, the sums of these up to and with each, and the sums above it."""
+def row_sums(table: Floats) -> Floats:
+    """The sums of the rows of a table that is some stretches of SUMMED wide, with the same error and a unit for each.
 
-    here: slice
+    >>> row_sums(np.full((1, 2048), 0.5))
+    array([1024.])
+    """
+    by_terms = table.reshape(len(table), -1, SUMS_AT_ONCE, TERMS_AT_ONCE).sum(axis=3)
+    return np.asarray(by_terms.sum(axis=2).sum(axis=1))
+
+
+class Entries(NamedTuple):
+    """Some entries: their positives and negatives, the sums of these up to and with each, and the sums above it.
+
+    Of several rankings at once there is a row for each.
+    """
+
     p: Floats
     n: Floats
     tp: Floats
@@ -521,54 +577,60 @@ class _Entries(NamedTuple):
     negatives_above: Floats
 
 
-def _contribute(ranking: Ranking, entries: _Entries) -> tuple[Floats, Floats, Floats, Floats]:
-    """What some entries add: lost, open, low and high."""
-    here, p, n, tp, fp, before, negatives_above = entries
+def contribute(
+    entries: Entries, totals: tuple[Any, Any], joined: NDArray[np.bool_] | None, *, whole: bool
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """What some entries add: lost, open, low and high, where there are so many positives and negatives in all.
+
+    `joined` says which entries may hold several distinct scores, and `whole` whether the counts are whole.
+    """
+    p, n, tp, fp, before, negatives_above = entries
     # Shares first: the product of two large sums of weights may be no float.
-    share, rate = p / (ranking.n_positive or 1), n / (ranking.n_negative or 1)
-    lost = share * ((negatives_above + n / 2) / (ranking.n_negative or 1))
-    tied = share * (tp / np.maximum(tp + fp, 1e-300))
-    if ranking.joined is None:
+    share, rate = (side / np.where(total, total, 1) for side, total in zip((p, n), totals, strict=True))
+    lost = share * ((negatives_above + n / 2) / np.where(totals[1], totals[1], 1))
+    tied = tp / np.maximum(tp + fp, 1e-300)
+    if joined is None:
+        tied *= share
         return lost, np.zeros_like(p), tied, tied
-    some = ranking.joined[here]
-    high = np.where(some, share * (tp / np.maximum(tp + negatives_above, 1e-300)), tied)
-    least = np.minimum(_apart(p, before, fp, whole=not ranking.weighted), p) / np.maximum(p, 1e-300)
-    low = np.minimum(np.where(some, share * np.maximum(least, 0.0), tied), high)
-    return lost, np.where(some, share * rate / 2, 0.0), low, high
+    high = np.where(joined, tp / np.maximum(tp + negatives_above, 1e-300), tied)
+    least = _apart(p, before, fp, whole=whole)
+    np.clip(least, 0.0, p, out=least)
+    least /= np.maximum(p, 1e-300)
+    low = np.minimum(np.where(joined, least, tied), high)
+    rate *= share
+    rate *= joined
+    rate /= 2
+    return lost, rate, np.multiply(low, share, out=low), np.multiply(high, share, out=high)
 
 
-def _each_stretch(ranking: Ranking, work: Callable[[_Entries], Made]) -> list[Made]:
-    """What `work` makes of the entries, a few at a time, so that what is found out of them stays in the cache."""
+def _each_stretch(ranking: Ranking, work: Callable[[slice, tuple[Floats, ...]], Made]) -> list[Made]:
+    """What `work` makes of what the entries add, some at a time, so that what is found out stays in the cache."""
     columns = ranking.positives, ranking.negatives
-    if ranking.weighted:
-        sums = [_up_to(column) for column in columns]
-        earlier = [np.maximum(np.append(0.0, total[:-1]), 0.0) for total in sums]
-        return [
-            work(_Entries(here, *(column[here] for column in (*columns, *sums, *earlier))))
-            for here in _slices(0, len(ranking))
-        ]
+    totals, whole = (ranking.n_positive, ranking.n_negative), not ranking.weighted
+    sums: list[Floats] = [] if whole else [_up_to(column) for column in columns]
 
-    def take(part: tuple[slice, list[int]]) -> list[Made]:
-        where, reached = part
-        return [work(entries) for entries in _count_up(columns, where, reached)]
-
-    return [made for part in share_out(take, divide_up(columns, SHARED)) for made in part]
-
-
-def _count_up(columns: tuple[NDArray[Any], NDArray[Any]], where: slice, reached: list[int]) -> Iterator[_Entries]:
-    """The entries of a part of a ranking of counts; `reached` are the positives and negatives above it."""
-    for here in _slices(where.start, where.stop):
+    def take(block: tuple[slice, list[int]]) -> Made:
+        here, above = block
         p, n = (column[here].astype(np.float64) for column in columns)
-        counts = [
-            np.cumsum(column[here], dtype=np.int64) + before for column, before in zip(columns, reached, strict=True)
-        ]
-        reached = [int(count[-1]) for count in counts]
-        tp, fp = (count.astype(np.float64) for count in counts)
-        yield _Entries(here, p, n, tp, fp, tp - p, fp - n)
+        if whole:
+            counts = [np.cumsum(column[here], dtype=np.int64) for column in columns]
+            tp, fp = ((count + before).astype(np.float64) for count, before in zip(counts, above, strict=True))
+            earlier = [tp - p, fp - n]
+        else:
+            tp, fp = (total[here] for total in sums)
+            # Running sums of weights are rounded, so none is the difference of two others.
+            first = here.start
+            earlier = [np.append(total[first - 1] if first else 0.0, total[here][:-1]) for total in sums]
+            earlier = [np.maximum(side, 0.0)[: len(p)] for side in earlier]
+        joined = None if ranking.joined is None else ranking.joined[here]
+        return work(here, contribute(Entries(p, n, tp, fp, *earlier), totals, joined, whole=whole))
+
+    blocks = ranking.blocks if whole else [(here, [0, 0]) for here in _slices(len(ranking))]
+    return share_out(take, blocks)
 
 
-def _slices(start: int, stop: int) -> Iterator[slice]:
-    return (slice(at, min(at + STRETCH, stop)) for at in range(start, stop, STRETCH))
+def _slices(stop: int) -> Iterator[slice]:
+    return (slice(at, min(at + BLOCK, stop)) for at in range(0, stop, BLOCK))
 
 
 def ordered(ranking: Ranking, *, first: Literal["positives", "negatives"]) -> Ranking:
@@ -611,9 +673,18 @@ def _apart(p: Floats, before: Floats, negatives: Floats, *, whole: bool) -> Floa
     if not whole:
         start = before + negatives
         return p - negatives * np.log1p(np.divide(p, start, out=np.zeros_like(p), where=negatives > 0))
-    sums = p - negatives * np.log1p(p / (before + negatives + 0.5))
+    sums = np.add(before, negatives)
+    sums += 0.5
+    np.divide(p, sums, out=sums)
+    np.log1p(sums, out=sums)
+    sums *= negatives
+    np.subtract(p, sums, out=sums)
     # One positive needs no bound.
-    return np.where(p == 1, (before + 1) / (before + 1 + negatives), sums)
+    alone = p == 1
+    if alone.any():
+        first = before[alone] + 1
+        sums[alone] = first / (first + negatives[alone])
+    return sums
 
 
 def _up_to(entries: NDArray[Any]) -> Floats:

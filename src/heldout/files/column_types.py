@@ -31,21 +31,22 @@ def typed(text: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     So is NA among numbers, and other MISSING_WORDS.
     A column in which some number has leading zeros, such as 007, stays text, because those are codes
     and not amounts: as integers 007 and 7 would be the same class. So does a column of whole numbers
-    beyond 64 bits, or beyond 2**53 with a point among them, which floats would round together. Where the comma may
-    stand for the point, so does one in which 1.200 stands beside 900: nobody knows whether that is more or less.
+    beyond 64 bits, or beyond 2**53 with a point among them, which floats would round together, and one of whole
+    numbers and codes such as 1E3. Where the comma may stand for the point, so does one in which 1.200 stands beside
+    900: nobody knows whether that is more or less.
 
     >>> import polars as pl
     >>> typed(pl.Series(["1", "", "3"])).to_list(), typed(pl.Series(["007", "7"])).to_list()
     ([1, None, 3], ['007', '7'])
     """
     text = blank_to_null(text)
-    found = _find_type(text, decimal_comma=decimal_comma)
-    if found is not text:
-        return found
+    column = _find_type(text, decimal_comma=decimal_comma)
+    if column is not text:
+        return column
     known = missing_words_to_null(text)
     if known is not text:
-        found = _find_type(known, decimal_comma=decimal_comma)
-    return found if found.dtype.is_numeric() else text
+        column = _find_type(known, decimal_comma=decimal_comma)
+    return column if column.dtype.is_numeric() else text
 
 
 def _find_type(text: pl.Series, *, decimal_comma: bool) -> pl.Series:
@@ -123,10 +124,17 @@ def _numbers(text: pl.Series) -> pl.Series | None:
     return None if is_code or _rounds_whole(text, real) else real
 
 
+# Digits and an exponent without sign, such as 1E3: programs that write numbers put a sign or a point there, so among
+# whole numbers it is a code, and no other spelling of 1000.
+EXPONENT = r"^[0-9]+[eE][0-9]+$"
+
+
 def _rounds_whole(text: pl.Series, real: pl.Series) -> bool:
-    """Whether all numbers are whole and floats would round one that is written in digits: 9007199254740993.0."""
+    """Whether all numbers are whole and floats would make two of them one: 9007199254740993.0, or 1E3 beside 1000."""
     if not is_whole_valued(real):
         return False
+    if text.str.contains(EXPONENT).any():
+        return True
     beyond = text.filter(real.abs() >= EXACT)
     return bool(len(beyond)) and bool(beyond.str.contains(r"^[+-]?[0-9]+(\.0*)?$").any())
 
@@ -277,9 +285,9 @@ def refuse_duplicates(names: Sequence[str], file: str) -> None:
         seen[name] = position
 
 
-def no_rows(file: str) -> FileError:
-    """The error for a table that has columns but not a single row."""
+def no_rows(file: str, what: str = "has a header but no rows") -> FileError:
+    """The error for a table that has columns, or whatever else it has, but not a single row."""
     return FileError(
-        f"{file} has a header but no rows.",
+        f"{file} {what}.",
         hint="check that whatever writes it has finished; at least one row is needed.",
     )

@@ -488,10 +488,10 @@ def _arrow_names(source: str | Path | io.BytesIO, *, is_stream: bool) -> list[st
     def find_field(table: int, number: int) -> int:
         fields = table - int(struct.unpack_from("<i", data, table)[0])
         there = 4 + 2 * number < int(struct.unpack_from("<H", data, fields)[0])
-        place = int(struct.unpack_from("<H", data, fields + 4 + 2 * number)[0]) if there else 0
-        if not place:
+        offset = int(struct.unpack_from("<H", data, fields + 4 + 2 * number)[0]) if there else 0
+        if not offset:
             raise struct.error("the field is left out")
-        return table + place
+        return table + offset
 
     try:
         schema = follow(find_field(follow(0), 2))

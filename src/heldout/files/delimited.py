@@ -17,6 +17,7 @@ from heldout.errors import FileError
 from heldout.files.batches import PIECE, SAME_COLUMNS, Piece, TextBatches, pieces
 from heldout.files.column_types import (
     EXACT,
+    EXPONENT,
     blank_to_null,
     is_whole_valued,
     missing_words_to_null,
@@ -148,7 +149,9 @@ def parsed(body: bytes, header: DelimitedHeader) -> pl.DataFrame | None:
     quoted = b'"' in body
     if quoted:
         blank = body.startswith((b"\n", b"\r\n")) or b"\n\n" in body or b"\n\r\n" in body
-        return None if len(header.names) > 1 and blank else _by_polars(body, header, quoted=True)
+        # Polars takes all that follows a quote that is never closed for one field, and says nothing.
+        unclosed = body.count(b'"') % 2 == 1
+        return None if unclosed or (len(header.names) > 1 and blank) else _by_polars(body, header, quoted=True)
     if b"\r" in body:
         body = body.replace(b"\r\n", b"\n")
     frame = _by_polars(body, header, quoted=False)
@@ -196,9 +199,10 @@ def parsed_row_by_row(body: str, header: DelimitedHeader, file: str) -> pl.DataF
     width = len(header.names)
     rows: list[list[str]] = []
     reader = csv.reader(io.StringIO(body, newline=""), delimiter=header.separator)
-    line = header.first_line
+    line = last_line = header.first_line
     try:
         for row in reader:
+            last_line = line
             if len(row) == width:
                 rows.append(row)
             elif not row and width == 1:
@@ -206,6 +210,7 @@ def parsed_row_by_row(body: str, header: DelimitedHeader, file: str) -> pl.DataF
             elif row:
                 raise _ragged(file, line, header, row)
             line = header.first_line + reader.line_num
+        _check_closed(body.split("\n")[last_line - header.first_line :], last_line, header, file)
     except csv.Error as error:
         raise FileError(
             f"{file} cannot be read at line {line}: {error}.",
@@ -215,6 +220,19 @@ def parsed_row_by_row(body: str, header: DelimitedHeader, file: str) -> pl.DataF
     return pl.DataFrame(
         [pl.Series(name, values, dtype=pl.String) for name, values in zip(header.names, columns, strict=True)]
     )
+
+
+def _check_closed(record: Sequence[str], line: int, header: DelimitedHeader, file: str) -> None:
+    """Refuse a last record that ends inside quotes, so that everything after the quote would be one field."""
+    try:
+        for _ in csv.reader(record, delimiter=header.separator, strict=True):
+            pass
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise FileError(
+                f"{file}, line {line}: a quote is opened and never closed, so the rest of the file would be one field.",
+                hint='close the quote ("), or write it twice inside quotes where it belongs to the text.',
+            ) from None
 
 
 def _ragged(file: str, line: int, header: DelimitedHeader, row: list[str]) -> FileError:
@@ -287,9 +305,9 @@ def field_count(line: str, separator: str) -> int:
         return 0
 
 
-# What one piece is: nothing at all, whole numbers, such beyond 2**53 ("long") and such that floats would round and 64
-# bits do not hold ("huge"), whole numbers with a point ("pointed"), other numbers (also with a decimal comma), booleans
-# in one of three spellings, or text.
+# What one piece is: nothing at all, whole numbers, such beyond 2**53 ("long") and such that would become one with
+# another as floats ("huge"), whole numbers with a point ("pointed"), other numbers (also with a decimal comma),
+# booleans in one of three spellings, or text.
 PieceKind = Literal["", "whole", "long", "huge", "pointed", "real", "comma", "true", "True", "TRUE", "text"]
 _BOOLEANS: tuple[PieceKind, ...] = ("true", "True", "TRUE")
 # Kinds of which the spelling decides how a text is read.
@@ -318,19 +336,19 @@ def kind_of_piece(text: pl.Series, *, decimal_comma: bool = False) -> PieceKind:
         spellings = set(text.drop_nulls().unique().to_list())
         return next(word for word in _BOOLEANS if spellings <= {word, _opposite(word), ""})
     # A type that the first value rules out is ruled out for all of them.
-    return "huge" if _only_digits(text.head(1)) and _only_digits(text) else "text"
+    return "huge" if _only_whole(text.head(1)) and _only_whole(text) else "text"
 
 
 def _is_missing(column: pl.Series) -> bool:
-    """Whether some values, of which the others of the column may be numbers, are all words for a missing one."""
+    """Whether each of these values is a word for a missing one, so that the rest of their column may be numbers."""
     import polars as pl
 
     return column.dtype == pl.String and missing_words_to_null(column).null_count() == len(column)
 
 
-def _only_digits(text: pl.Series) -> bool:
+def _only_whole(text: pl.Series) -> bool:
     texts = blank_to_null(text.str.strip_chars()).drop_nulls()
-    return bool(texts.str.contains(r"^[+-]?(0|[1-9][0-9]*)(\.0*)?$").all())
+    return bool((texts.str.contains(r"^[+-]?(0|[1-9][0-9]*)(\.0*)?$") | texts.str.contains(EXPONENT)).all())
 
 
 def joined_kind(kinds: AbstractSet[PieceKind]) -> PieceKind:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zlib
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from heldout.errors import FileError, HeldoutError
 READ_ACCESS = "ask its owner for read access, or change it with chmod u+r."
 WRITE_TO_THE_END = "check that whatever writes it has finished; a header and at least one row are needed."
 CHECK_GZIP = "copy or download it again, and check it with gzip -t."
+# Which of the many 8-bit codes a text is in its bytes do not tell, and a wrong one makes other labels of it.
+SAVE_AS_UTF8 = "save it as UTF-8: in Excel as CSV UTF-8, elsewhere for example with iconv -f {} -t UTF-8."
+WRITE_AGAIN = "write or copy it again, best as UTF-8."
 MEND_LINK = "remove the link, or bring back what it points to."
 
 
@@ -48,7 +52,7 @@ class Content:
 
 
 def load(path: str | Path) -> Content:
-    """Read all bytes of `path` (`-` is standard input), unpacked where they are gzip-compressed."""
+    """Read all bytes of `path` (`-` is standard input), unpacked where they are gzip-compressed, UTF-16 as UTF-8."""
     if str(path) == STANDARD_INPUT:
         if sys.stdin is None:
             raise FileError("There is no standard input.", hint="name a file instead of -.")
@@ -62,7 +66,7 @@ def load(path: str | Path) -> Content:
         except OSError as error:
             raise _unreadable(name, error) from None
     _refuse_empty(name, raw)
-    data = _unpacked(name, raw, expected=str(path).lower().endswith(".gz"))
+    data = _recoded(name, _unpacked(name, raw, expected=str(path).lower().endswith(".gz")))
     _refuse_empty(name, data)
     return Content(name, ending, data)
 
@@ -86,6 +90,9 @@ def load_head(path: str | Path, size: int) -> Content:
     elif name.lower().endswith(".gz"):
         raise _not_gzip(name)
     _refuse_empty(name, raw)
+    if raw.startswith(_UTF16_BOMS):
+        # Of what is cut anywhere nobody knows where its first line ends in UTF-8.
+        raw = load(path).data[:size]
     return Content(name, inner_ending(file_path), raw)
 
 
@@ -167,7 +174,7 @@ def utf8_text(content: Content) -> bytes:
     if data.startswith(_UTF16_BOMS) or b"\x00" in data[:4096]:
         raise FileError(
             f"{content.name} is not UTF-8 text: it is UTF-16 or binary, to judge by its first bytes.",
-            hint="save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8.",
+            hint=SAVE_AS_UTF8.format("UTF-16"),
         )
     data = data.removeprefix(BOM)
     if not data.isascii():
@@ -179,11 +186,17 @@ def utf8_text(content: Content) -> bytes:
             raise FileError(
                 f"{content.name} is not UTF-8 text: byte 0x{data[error.start]:02x} at offset {offset} "
                 f"(line {line}) does not belong to any character.",
-                hint="save it as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8.",
+                hint=SAVE_AS_UTF8.format("WINDOWS-1252"),
             ) from None
     if not data or data.isspace():
         raise _empty(content.name)
     return data
+
+
+# As deep as Python's own limit of recursion lets tables be nested.
+MOST_PARTS = 1000
+# What no key of several parts goes on behind, in a table's header, an inline table or a line.
+KEY_ENDS = re.compile(r"[=,{}\[\]\n]")
 
 
 def parse_toml(text: str, name: str, hint: str, kind: type[HeldoutError] = FileError) -> dict[str, Any]:
@@ -194,10 +207,14 @@ def parse_toml(text: str, name: str, hint: str, kind: type[HeldoutError] = FileE
     """
     import tomllib
 
+    deep = kind(f"{name} is nested too deeply.", hint=hint)
+    # The time that a key of many parts takes grows with the square of their number.
+    if any(part.count(".") > MOST_PARTS for part in KEY_ENDS.split(text)):
+        raise deep
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise kind(f"{name} is nested too deeply.", hint=hint) from None
+        raise deep from None
     except tomllib.TOMLDecodeError as error:
         raise kind(f"{name} is not TOML: {error}.", hint=hint) from None
     except ValueError:
@@ -215,6 +232,16 @@ def _unpacked(name: str, raw: bytes, *, expected: bool) -> bytes:
             return packed.read()
     except (OSError, EOFError, zlib.error) as error:
         raise _broken_gzip(name, error) from None
+
+
+def _recoded(name: str, data: bytes) -> bytes:
+    """Text that says in its first bytes that it is UTF-16, as Excel's "Unicode text" does, in UTF-8."""
+    if not data.startswith(_UTF16_BOMS):
+        return data
+    try:
+        return data.decode("utf-16").encode("utf-8")
+    except UnicodeError:
+        raise FileError(f"{name} begins as UTF-16 text does and is none.", hint=WRITE_AGAIN) from None
 
 
 def _refuse_empty(name: str, data: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heldout.arguments import listing
 from heldout.errors import ColumnError, FileError
 from heldout.files.batches import Piece, TextBatches, mixed_numbers, pieces
-from heldout.files.column_types import EXACT, is_whole_valued, spread_nested, wanted_names, widened
+from heldout.files.column_types import EXACT, is_whole_valued, no_rows, spread_nested, wanted_names, widened
 from heldout.files.formats import Format
 from heldout.files.input_stream import BOM, Content, load, utf8_text
 from heldout.files.paths import FilePart
@@ -299,7 +299,7 @@ def read_json_document(content: Content, columns: Sequence[str] | None = None) -
 
     values = _values_by_column(content)
     if not any(values.values()):
-        raise _no_objects_error(content.name)
+        raise no_rows(content.name, "is a JSON document without rows")
     wanted = wanted_names(list(values), columns, content.name)
     return pl.DataFrame([_column(name, values[name], content.name) for name in wanted])
 
@@ -308,16 +308,8 @@ def _document_names(content: Content) -> tuple[str, ...]:
     """The keys of a document; one without any object has none to choose columns from."""
     names = tuple(_values_by_column(content))
     if not names:
-        raise _no_objects_error(content.name)
+        raise no_rows(content.name, "is a JSON document without rows")
     return names
-
-
-def _no_objects_error(file: str) -> FileError:
-    """The error of a document without a row."""
-    return FileError(
-        f"{file} is a JSON document without rows.",
-        hint="check that whatever writes it has finished; at least one row is needed.",
-    )
 
 
 def _values_by_column(content: Content) -> dict[str, list[Any]]:

@@ -169,13 +169,13 @@ def enter_use(
     """
     from importlib.metadata import version
 
-    fingerprints = tuple(dict.fromkeys(one for one in cases if one))
+    fingerprints = tuple(dict.fromkeys(case for case in cases if case))
     before = [entry for entry in read_ledger(path) if set(entry.cases) & set(fingerprints)]
     judged = tuple(LedgerValue(name, measure, float(value)) for (name, measure), value in values.items())
     measure = judged[0].measure if judged else ""
-    now = {_model(one) for one in judged if one.measure == measure}
+    now = {_model(judgement) for judgement in judged if judgement.measure == measure}
     # A model that is judged once more is no further choice: models count by their names and values.
-    seen = {_model(one) for entry in before for one in entry.values if one.measure == measure}
+    seen = {_model(judgement) for entry in before for judgement in entry.values if judgement.measure == measure}
     time = datetime.now(UTC).isoformat(timespec="seconds")
     append_entry(path, LedgerEntry(time, asked, fingerprints, judged, version("heldout")))
     first = before[0].time if before else ""

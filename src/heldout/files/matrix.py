@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from heldout.arguments import listing
+from heldout.arguments import Rows, listing
 from heldout.errors import MatrixError
 from heldout.files.delimited import separator_of, split_cells
 from heldout.files.input_stream import existing_file, load, utf8_text
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Rows = Literal["truth", "predicted"]
-
 _INLINE = "write rows separated by semicolons, such as '50 3; 2 45'."
 _ONCE = "give each class one row and one column, with its label."
+# A whole number with decimals that say nothing, or one with a point for thousands.
+THOUSAND = r"[1-9][0-9]{0,2}\.000"
 _IN_FILE = "give the file a header of labels, and one row per label with that label first."
 # What the axis of a matrix is, by its name.
 _TRUTH = re.compile(r"truth|true|actual|reference|observed|gold|expected|target|y_test", re.IGNORECASE)
 _PREDICTED = re.compile(r"pred", re.IGNORECASE)
-# No test set on this planet has more cases, and sums of counts below this fit 64 bits.
+# More cases than any test set has; sums of counts below this fit 64 bits.
 MOST_CASES = 1 << 62
 # The names of sums at the end of a table, as pandas and spreadsheets write them.
 _SUMS = frozenset({"all", "total", "totals", "sum", "row_total", "column_total", "grand total"})
@@ -60,8 +60,8 @@ class NamedMatrix:
 
         if self.labels is None:
             return self.table
-        place = {str(label): position for position, label in enumerate(labels)}
-        unknown = [label for label in self.labels if str(label) not in place]
+        position_of = {str(label): position for position, label in enumerate(labels)}
+        unknown = [label for label in self.labels if str(label) not in position_of]
         if len(unknown) == len(labels) == len(self.labels) and _is_numbered(self.labels):
             # Codes of classes that are named here for the first time.
             return self.table
@@ -70,7 +70,7 @@ class NamedMatrix:
                 f"The matrix has the labels {listing(self.labels)}, and {listing(labels)} were named.",
                 hint="name the same classes, in any order, or leave out labels= (--labels).",
             )
-        where = [place[str(label)] for label in self.labels]
+        where = [position_of[str(label)] for label in self.labels]
         table: NDArray[Any] = np.zeros((len(labels), len(labels)), dtype=self.table.dtype)
         table[np.ix_(where, where)] = self.table
         return table
@@ -221,9 +221,9 @@ def _join_axes(
     order = list(label_of)
     if all(_ascends([label_of[str(x)] for x in axis]) for axis in (down, across)):
         order = [str(x) for x in sorted(label_of.values(), key=lambda x: (isinstance(x, str), x))]
-    place = {text: position for position, text in enumerate(order)}
+    position_of = {text: position for position, text in enumerate(order)}
     square = np.zeros((len(order), len(order)), dtype=table.dtype)
-    square[np.ix_([place[str(x)] for x in down], [place[str(x)] for x in across])] = table
+    square[np.ix_([position_of[str(x)] for x in down], [position_of[str(x)] for x in across])] = table
     return NamedMatrix(tuple(label_of[text] for text in order), square, by_words or rows, tuple(notes))
 
 
@@ -409,6 +409,13 @@ def _numbers(rows: Sequence[Sequence[str]], where: str, hint: str) -> NDArray[np
     if len(set(widths)) > 1:
         odd = next(index for index, width in enumerate(widths) if width != widths[0])
         raise MatrixError(f"{where} has {widths[0]} entries in row 1 but {widths[odd]} in row {odd + 1}.", hint=hint)
+    cells = [cell for row in rows for cell in row]
+    mark = next((cell for cell in cells if re.fullmatch(THOUSAND, cell)), None)
+    if mark is not None and any(cell.isdecimal() and cell != "0" for cell in cells):
+        raise MatrixError(
+            f"{where} holds {mark} beside numbers without a point, and it is not known whether that is a thousand.",
+            hint=f"write {mark.replace('.', '')}, or {mark[:-4]}.",
+        )
     entries: list[list[Any]] = [
         [_number(cell, where, row, column) for column, cell in enumerate(line, start=1)]
         for row, line in enumerate(rows, start=1)

@@ -20,7 +20,7 @@ STANDARD_ERROR = 2
 _lock = threading.Lock()
 
 
-class _Held:
+class _ErrorCapture:
     """What is written to standard error meanwhile, by however many threads that read at once."""
 
     def __init__(self) -> None:
@@ -44,16 +44,16 @@ class _Held:
             os.dup2(self.original, STANDARD_ERROR)
             os.close(self.original)
             self.file.seek(0)
-            said = self.file.read()
-            if said and PANIC not in said:
+            written = self.file.read()
+            if written and PANIC not in written:
                 with suppress(OSError):
-                    os.write(STANDARD_ERROR, said)
+                    os.write(STANDARD_ERROR, written)
         if self.file is not None:
             self.file.close()
         self.file = self.original = None
 
 
-_held = _Held()
+_capture = _ErrorCapture()
 
 
 @contextmanager
@@ -67,16 +67,16 @@ def without_panics() -> Iterator[None]:
         yield
         return
     with _lock:
-        _held.readers += 1
-        if _held.readers == 1:
-            _held.begin()
+        _capture.readers += 1
+        if _capture.readers == 1:
+            _capture.begin()
     try:
         yield
     finally:
         with _lock:
-            _held.readers -= 1
-            if not _held.readers:
-                _held.end()
+            _capture.readers -= 1
+            if not _capture.readers:
+                _capture.end()
 
 
 def is_panic(error: BaseException) -> bool:

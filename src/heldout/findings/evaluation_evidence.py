@@ -26,7 +26,8 @@ def why_no_scores(subject: Evaluation) -> str:
     """
     if subject.scores is None:
         return "there are no scores"
-    if not any(find(estimate.measure).measure.scope in SCORE_SCOPES for estimate in subject.estimates):
+    measures = {estimate.measure for estimate in subject.estimates}
+    if not any(find(measure).measure.scope in SCORE_SCOPES for measure in measures):
         return "no measure of the scores was asked for"
     return ""
 
@@ -48,6 +49,9 @@ IN_BINS = "the scores were counted in bins, so that scores that are near cannot 
 NO_POSITIVE_CLASS = "no class is the positive one"
 ONE_CLASS = "all cases are of one class"
 NOT_KEPT = "the rows were counted and not kept"
+ANSWERS_NOT_KEPT = f"{NOT_KEPT}, so it is not known which class was predicted at which score"
+MADE_FROM_SCORES = "The predicted classes were made from the scores."
+FOLLOW_SCORES = "The predicted classes follow the scores."
 
 
 def needs_rows(subject: Evaluation) -> str:
@@ -69,8 +73,8 @@ def probabilities_of(subject: Evaluation) -> Probabilities | str:
     reason = why_no_scores(subject)
     if reason or subject.scores is None:
         return reason
-    found = subject.scores.evidence.probabilities
-    return "the scores are no probabilities" if found is None else found
+    probabilities = subject.scores.evidence.probabilities
+    return "the scores are no probabilities" if probabilities is None else probabilities
 
 
 def reported(subject: Evaluation, measure: str) -> tuple[Estimate, ...]:
@@ -84,19 +88,19 @@ def class_sizes(confusion: Confusion) -> NDArray[np.float64]:
     >>> class_sizes(Confusion.of([[5, 1], [0, 2]]))
     array([6., 2.])
     """
-    held = confusion.cases if confusion.weighted else confusion.counts
-    return np.bincount(confusion.truth, weights=held, minlength=confusion.n_classes).astype(np.float64)
+    sizes = confusion.cases if confusion.weighted else confusion.counts
+    return np.bincount(confusion.truth, weights=sizes, minlength=confusion.n_classes).astype(np.float64)
 
 
 # Where more of the predictions name classes without a case, the rules about single classes leave it to H028.
-MOSTLY_STRANGE = 0.5
+MOSTLY_ABSENT = 0.5
 OTHER_CLASSES = "the predicted classes are not those of the truth (H028)"
 
 
-def strangers(confusion: Confusion) -> float:
+def share_of_absent(confusion: Confusion) -> float:
     """The share of the predictions that name a class which has no case at all.
 
-    >>> strangers(Confusion.of([[5, 0, 3], [0, 2, 0], [0, 0, 0]]))
+    >>> share_of_absent(Confusion.of([[5, 0, 3], [0, 2, 0], [0, 0, 0]]))
     0.3
     """
     if not confusion.n:
@@ -167,13 +171,13 @@ class Calibration:
 
 def calibration_of(subject: Evaluation) -> Calibration | str:
     """The calibration of the probabilities, or why it is not known."""
-    found = probabilities_of(subject)
-    if isinstance(found, str):
-        return found
-    made = reported(subject, "expected_calibration_error")
-    if made:
-        return Calibration(made[0].value, made[0].low, made[0].high, found)
+    probabilities = probabilities_of(subject)
+    if isinstance(probabilities, str):
+        return probabilities
+    estimates = reported(subject, "expected_calibration_error")
+    if estimates:
+        return Calibration(estimates[0].value, estimates[0].low, estimates[0].high, probabilities)
     bound = find("expected_calibration_error")
-    value = float(bound.value({bound.measure.cells[0]: found}))
-    ends = score_limits(bound, found, subject.level)
-    return Calibration(value, ends.low, ends.high, found)
+    value = float(bound.value({bound.measure.cells[0]: probabilities}))
+    ends = score_limits(bound, probabilities, subject.level)
+    return Calibration(value, ends.low, ends.high, probabilities)

@@ -9,17 +9,20 @@ from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heldout import findings
-from heldout.arguments import closest, listing
-from heldout.comparisons.comparison import PairwiseComparison
+from heldout.arguments import as_float, closest, listing, show_given
 from heldout.errors import OptionError
 from heldout.findings.rule import RULES, About, Rule
-from heldout.resampling.learning_curve import LearningCurve
 from heldout.results.evaluation import Evaluation
-from heldout.results.validation import SeveralValidations, Validation
 from heldout.review import Finding, Review
+
+if TYPE_CHECKING:
+    # Whoever reviews one of these has loaded what makes it; the review of an evaluation needs none of it.
+    from heldout.comparisons.comparison import PairwiseComparison
+    from heldout.resampling.learning_curve import LearningCurve
+    from heldout.results.validation import SeveralValidations, Validation
 
 # Rules stand in the modules whose names say what they are about: a new one needs no entry here.
 for _module in iter_modules(findings.__path__):
@@ -85,8 +88,8 @@ def check_limits(limits: Any, about: About) -> dict[str, dict[str, float]]:
 
 
 def _number(code: str, name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
-        raise OptionError(f"The limit {name} of {code} must be a number. Got {value!r}.", hint=EXAMPLE)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(as_float(value)):
+        raise OptionError(f"The limit {name} of {code} must be a number. Got {show_given(value)}.", hint=EXAMPLE)
     if value < 0:
         # Every limit is a size, a share or a number of cases: below 0 a rule would always find something, or never.
         raise OptionError(f"The limit {name} of {code} cannot be negative. Got {value:g}.", hint=EXAMPLE)
@@ -154,17 +157,17 @@ def reviewed_together(reviews: Mapping[str, Review]) -> Review:
     ['knn: The smallest fold has 15 cases.']
     """
     by_code: dict[str, dict[str, Finding]] = {}
-    for name, one in reviews.items():
-        for finding in one.findings:
+    for name, review in reviews.items():
+        for finding in review.findings:
             by_code.setdefault(finding.code, {})[name] = finding
-    made: list[Finding] = []
+    findings: list[Finding] = []
     for held in by_code.values():
         fired = {name: finding for name, finding in held.items() if finding.outcome == "fired"}
         if not fired:
             passed = [finding for finding in held.values() if finding.outcome == "passed"]
-            made.append((passed or list(held.values()))[0])
+            findings.append((passed or list(held.values()))[0])
         elif len(fired) == len(reviews) and len({finding.title for finding in fired.values()}) == 1:
-            made.append(next(iter(fired.values())))
+            findings.append(next(iter(fired.values())))
         else:
-            made += [replace(finding, title=f"{name}: {finding.title}") for name, finding in fired.items()]
-    return Review(tuple(made), tuple(dict.fromkeys(code for one in reviews.values() for code in one.ignored)))
+            findings += [replace(finding, title=f"{name}: {finding.title}") for name, finding in fired.items()]
+    return Review(tuple(findings), tuple(dict.fromkeys(code for review in reviews.values() for code in review.ignored)))

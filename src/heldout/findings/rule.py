@@ -14,6 +14,11 @@ from heldout.show.escape import visible
 from heldout.show.numbers import plain, share
 from heldout.show.text_width import shorten
 
+# Sources that several rules lean on, and an erratum that two of them come from.
+LEAKS = "Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4); Kapoor & Narayanan (2023), Patterns 4(9)"
+TEN_CASES = "convention: at 10 cases the 95 % interval of a recall of one half is .53 wide (Wilson)"
+LINEAR_COST = "Cost is a linear function of accuracy, not proportional to it"
+
 About: TypeAlias = Literal["evaluation", "validation", "learning curve", "comparison"]
 
 
@@ -138,13 +143,13 @@ def rule(
         if sources.keys() != named.keys():
             raise ValueError(f"rule {code} has the limits {list(named)}, but sources for {list(sources)}")
         summary, _, why = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
-        made = Rule(
+        declared = Rule(
             code, about, title, _one_line(summary), _one_line(why), severity, advice, reference,
             tuple(Limit(name, default, sources[name]) for name, default in named.items()), function, first, claims,
             erratum,
         )  # fmt: skip
-        RULES[code] = made
-        return made
+        RULES[code] = declared
+        return declared
 
     return declare
 
@@ -171,9 +176,9 @@ def several(labels: Iterable[Label], most: int = 3) -> str:
     >>> several(["a", "b", "c", "d"])
     '"a", "b", "c" and 1 more'
     """
-    held = list(labels)
-    said = ", ".join(quoted(label) for label in held[:most])
-    return said if len(held) <= most else f"{said} and {len(held) - most:,} more"
+    names = list(labels)
+    listed = ", ".join(quoted(label) for label in names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most:,} more"
 
 
 def between(low: float, high: float) -> str:
@@ -191,8 +196,8 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     >>> listed(["recall", "f1"]), listed(["a", "b"], most=1)
     ('recall, f1', 'a and 1 more')
     """
-    said = ", ".join(names[:most])
-    return said if len(names) <= most else f"{said} and {len(names) - most:,} more"
+    text = ", ".join(names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
 
 
 def figure(value: float) -> str:

@@ -10,10 +10,9 @@ from heldout.comparisons.cases_needed import CasesNeeded, cases_needed, round_up
 from heldout.findings.evaluation_evidence import NOT_KEPT, case_number, skill_of
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, figure, quoted, rule
 from heldout.findings.rules_imbalance import gain_over_commonest
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import Estimate, PairTest
 from heldout.intervals.group_leverage import effective_number
 from heldout.measures.catalogue import find
-from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import count, number_of, share
 from heldout.studies.sampling import ShareSampling
@@ -38,7 +37,7 @@ OF_CLASS = "recall", "precision"
 def normal_interval_fails(subject: Evaluation, *, cases: float = 30, spread: float = 5.0) -> Answer:
     """The normal interval was asked for where there are too few cases for it, or the share is too near 0 or 1.
 
-    With an error rate of .01 on 20 cases the interval that says 95 % holds the true rate 18 % of the time.
+    With an error rate of .01 on 20 cases the 95 % interval contains the true rate 18 % of the time.
     """
     asked = [e for e in subject.estimates if e.method.partition(",")[0] == "normal" and not math.isnan(e.value)]
     if not asked:
@@ -83,32 +82,33 @@ def _called(estimate: Estimate) -> str:
     limits={"power": "Cohen (1988), Statistical Power Analysis, p. 56: a power of .8"},
 )
 def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
-    """It is more accurate than always predicting the commonest class, but by less than chance could do.
+    """It is more accurate than always predicting the commonest class, but that may be chance.
 
-    The interval of the difference holds 0, so these cases do not support the claim that the model is more accurate.
-    That it tells the classes apart may be shown all the same, by the ROC area or Matthews correlation.
+    The interval of the difference contains 0, so these cases do not support the claim that the model is more accurate.
+    The ROC area or Matthews correlation may still show that it tells the classes apart.
     """
-    found = gain_over_commonest(subject.confusion, subject.level, subject.independent)
-    if found is None:
+    gain = gain_over_commonest(subject.confusion, subject.level, subject.independent)
+    if gain is None:
         return NotApplicable("there is one class only")
-    if found.value <= 0:
+    if gain.value <= 0:
         return NotApplicable("it is no more accurate than the commonest class on these cases")
-    if not found.known:
+    if not gain.known:
         return NotApplicable("the difference has no interval here")
     n = case_number(subject)
-    gap = PairTest(found.value, found.low, found.high, subject.level, "paired", math.nan, n)
+    gap = PairTest(gain.value, gain.low, gain.high, subject.level, "paired", math.nan, n)
     facts: dict[str, object] = {
-        "difference": found.value,
-        "low": found.low,
-        "high": found.high,
-        "answer": found.answer,
+        "difference": gain.value,
+        "low": gain.low,
+        "high": gain.high,
+        "answer": gain.answer,
         "n": n,
     }
-    said = f"{share(found.value)}{between(found.low, found.high)}"
-    if found.low > 0:
-        said = f"It is more accurate than always predicting {quoted(found.answer)} by {said}."
-        return Passed(said, facts, (found.claim,))
-    needed = cases_needed(gap, power)
+    figures = f"{share(gain.value)}{between(gain.low, gain.high)}"
+    if gain.low > 0:
+        sentence = f"It is more accurate than always predicting {quoted(gain.answer)} by {figures}."
+        return Passed(sentence, facts, (gain.claim,))
+    # Where groups are the cases, more rows of the same groups would not tell more.
+    needed = cases_needed(gap, power) if subject.confusion.clusters is None else None
     facts["needed_low"] = None if needed is None else needed.low
     facts["needed_high"] = None if needed is None else needed.high
     about = "" if needed is None else f"; it would take {needed.describe()}"
@@ -117,10 +117,10 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
         facts |= {"skill": skill.title, "skill_value": skill.estimate.value}
         advice = f"Claim no gain in accuracy; that it tells the classes apart is shown ({skill.describe()})."
     return Fired(
-        f"That it beats always predicting {quoted(found.answer)} is not shown: {said}{about}.",
+        f"That it beats always predicting {quoted(gain.answer)} is not shown: {figures}{about}.",
         facts,
         advice,
-        claims=(found.claim, *(("tells the classes apart",) if advice else ())),
+        claims=(gain.claim, *(("tells the classes apart",) if advice else ())),
     )
 
 
@@ -129,14 +129,14 @@ def gain_not_shown(subject: Evaluation, *, power: float = 0.8) -> Answer:
     about="evaluation",
     title="An interval too wide to support a claim",
     severity="know",
-    advice="Give the interval with the number, and test on more cases before two models are told apart by it.",
+    advice="Report the interval with the number, and test on more cases before choosing between models by it.",
     reference="Newcombe (1998), Statistics in Medicine 17; Cumming (2014), Psychological Science 25(1)",
     limits={"width": "convention: wider than .2, the first decimal of the number is not known"},
 )
 def headline_too_wide(subject: Evaluation, *, width: float = 0.2) -> Answer:
     """The interval of the recall or precision of the positive class, or else of the accuracy, is wide.
 
-    A recall between .4 and .7 is no answer to whether the classifier is good enough.
+    A recall somewhere between .4 and .7 does not say whether the classifier is good enough.
     """
     positive = subject.positive
     headline = (
@@ -154,15 +154,17 @@ def headline_too_wide(subject: Evaluation, *, width: float = 0.2) -> Answer:
         "width": widest.width,
         "n": widest.n,
     }
-    said = f"The interval of {_called(widest)} is {share(widest.width)} wide{between(widest.low, widest.high)}"
+    sentence = f"The interval of {_called(widest)} is {share(widest.width)} wide{between(widest.low, widest.high)}"
     if widest.width <= width:
-        return Passed(f"{said}.", facts)
+        return Passed(f"{sentence}.", facts)
+    if subject.confusion.clusters is not None:
+        return Fired(f"{sentence}, with {number_of(subject.confusion.clusters.number, 'group')}.", facts)
     needed = _for_half(widest, subject.level)
     facts["needed"] = needed
     of = {"recall": " of it", "precision": f" that it calls {quoted('' if positive is None else positive)}"}
     rounded = round_up(needed)
     cases = CasesNeeded(rounded, rounded).describe(f"cases{of.get(widest.measure, '')}")
-    return Fired(f"{said}; half that width takes {cases}.", facts)
+    return Fired(f"{sentence}; half that width takes {cases}.", facts)
 
 
 def _for_half(estimate: Estimate, level: float) -> int:
@@ -186,10 +188,10 @@ def _for_half(estimate: Estimate, level: float) -> int:
     },
 )
 def groups_ignored(subject: Evaluation, *, repeats: float = 1.1, groups: float = 10) -> Answer:
-    """A column that was not used looks like groups: its name says so, and values stand in several rows.
+    """A column that was not used looks like groups: its name says so, and its values repeat.
 
-    Rows of one patient, user or site resemble each other, so that they tell less than as many independent ones, and
-    intervals that ignore it are too narrow.
+    Rows of one patient, user or site resemble each other, so they hold less information than as many independent ones,
+    and intervals that ignore this are too narrow.
     """
     clusters = subject.confusion.clusters
     if clusters is not None:
@@ -202,11 +204,11 @@ def groups_ignored(subject: Evaluation, *, repeats: float = 1.1, groups: float =
     if subject.counted is not None and not subject.source.group_like:
         return NotApplicable(f"{NOT_KEPT}, so the columns that were not used were not looked at")
     unused = [seen for seen in subject.source.group_like if seen[0] not in sliced]
-    found = [seen for seen in unused if seen[2] >= repeats * seen[1] and seen[1] >= groups]
-    if not found:
+    repeating = [seen for seen in unused if seen[2] >= repeats * seen[1] and seen[1] >= groups]
+    if not repeating:
         return Passed("No unused column looks like groups of rows.", {"columns": []})
-    name, values, rows = found[0]
-    facts = {"columns": [seen[0] for seen in found], "column": name, "values": values, "rows": rows}
+    name, values, rows = repeating[0]
+    facts = {"columns": [seen[0] for seen in repeating], "column": name, "values": values, "rows": rows}
     return Fired(
         f"The unused column {quoted(name)} has {number_of(values, 'value')} in {number_of(rows, 'row')}: rows of one "
         "value may not be independent.",
@@ -246,15 +248,15 @@ def few_groups(subject: Evaluation, *, groups: float = 20, errors: float = 10) -
         "cases": confusion.n_cases,
         "largest": float(sizes.max(initial=0.0)) / max(float(sizes.sum()), 1e-300),
     }
-    held = number_of(clusters.number, "group")
+    group_count = number_of(clusters.number, "group")
     # Equal groups count as their number but for rounding.
     unequal = effective < 0.9 * clusters.number
-    held += f", which count as {figure(round(effective, 1))} equally large ones" if unequal else ""
+    group_count += f", which count as {figure(round(effective, 1))} equally large ones" if unequal else ""
     if effective < groups - 1e-9:
-        return Fired(f"The intervals of {number_of(confusion.n_cases, 'case')} rest on {held}.", facts)
+        return Fired(f"The intervals of {number_of(confusion.n_cases, 'case')} rest on {group_count}.", facts)
     if 0 < failing < errors:
         return Fired(f"All errors lie in {number_of(failing, 'group')} of {clusters.number:,}.", facts)
-    return Passed(f"There are {held}.", facts)
+    return Passed(f"There are {group_count}.", facts)
 
 
 @rule(
@@ -267,7 +269,7 @@ def few_groups(subject: Evaluation, *, groups: float = 20, errors: float = 10) -
     limits={"share": "convention: the weights take away more than half of the cases (a design effect above 2)"},
 )
 def weights_leave_few(subject: Evaluation, *, share: float = 0.5) -> Answer:
-    """The weights are so unequal that the cases count as less than half as many equal ones.
+    """The weights are so unequal that the cases are worth fewer than half as many equally weighted ones.
 
     The effective number of cases is (Σw)² / Σw²: a few heavy cases decide every measure.
     """
@@ -280,5 +282,9 @@ def weights_leave_few(subject: Evaluation, *, share: float = 0.5) -> Answer:
     effective = float(confusion.n) ** 2 / squares
     n = confusion.n_cases
     facts = {"cases": n, "effective": effective, "share": effective / n}
-    said = f"The weights leave {figure(round(effective, 1))} of {number_of(n, 'case')} as effective"
-    return Fired(f"{said}: a few heavy ones decide.", facts) if effective < share * n else Passed(f"{said}.", facts)
+    sentence = f"The weights leave {figure(round(effective, 1))} of {number_of(n, 'case')} as effective"
+    return (
+        Fired(f"{sentence}: a few heavy ones decide.", facts)
+        if effective < share * n
+        else Passed(f"{sentence}.", facts)
+    )

@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 
 from heldout.findings.evaluation_evidence import (
-    MOSTLY_STRANGE,
+    MOSTLY_ABSENT,
     OTHER_CLASSES,
     calibration_of,
     class_sizes,
+    share_of_absent,
     skill_of,
-    strangers,
 )
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule, several
-from heldout.measures.catalogue import find
+from heldout.findings.rule import TEN_CASES, Answer, Fired, NotApplicable, Passed, quoted, rule, several
+from heldout.measures.catalogue import OF_EACH_CLASS, find
 from heldout.results.evaluation import Evaluation
 from heldout.results.slices import titled
 from heldout.review import Severity
 from heldout.show.numbers import number_of, percent
 
 # The averages that are looked at, of those that leave classes out.
-AVERAGED = "precision", "recall", "f1"
 
 
 @rule(
@@ -30,17 +29,17 @@ AVERAGED = "precision", "recall", "f1"
     about="evaluation",
     title="A class with fewer than 10 cases",
     severity="know",
-    advice="Collect more cases of it, or say nothing of it; macro averages lean on it as on every class.",
+    advice="Collect more cases of it, or claim nothing about it; macro averages count it like every other class.",
     reference="Brown, Cai & DasGupta (2001), Statistical Science 16(2)",
-    limits={"cases": "convention: at 10 cases the 95 % interval of a recall of one half is .53 wide (Wilson)"},
+    limits={"cases": TEN_CASES},
 )
 def class_with_few_cases(subject: Evaluation, *, cases: float = 10) -> Answer:
-    """A class has so few cases that what is said of it is hardly more than a guess.
+    """A class has so few cases that any figure for it is hardly more than a guess.
 
     With 5 cases of a class its recall can only be 0, .2, .4, …, and one case is worth a fifth of it.
     """
     confusion = subject.confusion
-    if strangers(confusion) > MOSTLY_STRANGE:
+    if share_of_absent(confusion) > MOSTLY_ABSENT:
         return NotApplicable(OTHER_CLASSES)
     size = class_sizes(confusion)
     least = float(size.min())
@@ -60,7 +59,7 @@ def class_with_few_cases(subject: Evaluation, *, cases: float = 10) -> Answer:
         return Fired(
             f"{len(small):,} classes have fewer than {cases:g} cases: {several(labels)}.",
             facts,
-            "Collect more cases of them, or say nothing of them; macro averages lean on them as on every class.",
+            "Collect more cases of them, or claim nothing about them; macro averages count them like the others.",
         )
     return Passed(f"The smallest class has {number_of(least, 'case')}.", facts)
 
@@ -70,7 +69,7 @@ def class_with_few_cases(subject: Evaluation, *, cases: float = 10) -> Answer:
     about="evaluation",
     title="A class is never predicted",
     severity="act",
-    advice="Look at its scores: a threshold or class weights that follow its share or its cost may find it.",
+    advice="Look at its scores: a threshold or class weights chosen by its share or its cost may find it.",
     reference="He & Garcia (2009), IEEE TKDE 21(9)",
     limits={
         "cases": "a class without a case could not have been found",
@@ -78,16 +77,16 @@ def class_with_few_cases(subject: Evaluation, *, cases: float = 10) -> Answer:
     },
 )
 def class_never_predicted(subject: Evaluation, *, cases: float = 1, few: float = 10) -> Answer:
-    """A class that has cases is never the answer, so none of them is found.
+    """A class that has cases is never predicted, so none of them is found.
 
-    Its recall is 0 and its precision undefined, which averages over the classes can hide. A class that is rare enough
-    is seldom the likeliest one: where it has few cases, or probabilities that nothing shows to be off never favour
-    it, it is one to know.
+    Its recall is 0 and its precision undefined, which averages over the classes can hide. A rare class is seldom the
+    likeliest one: where it has few cases, or where its probabilities look calibrated and are never the highest, the
+    severity is only “to know”.
     """
     confusion = subject.confusion
     if confusion.n_classes < 2:
         return NotApplicable("there is one class only")
-    if strangers(confusion) > MOSTLY_STRANGE:
+    if share_of_absent(confusion) > MOSTLY_ABSENT:
         return NotApplicable(OTHER_CLASSES)
     size = class_sizes(confusion)
     never = np.flatnonzero((size >= cases) & (confusion.predicted_totals == 0)).tolist()
@@ -96,8 +95,8 @@ def class_never_predicted(subject: Evaluation, *, cases: float = 1, few: float =
     facts = {"classes": labels[:20], "number": len(never), "cases": lost}
     severity, advice = _judge_never(subject, float(size[never].max(initial=0)), few)
     if len(never) == 1:
-        said = f"Class {quoted(labels[0])} is never predicted; it has {number_of(lost, 'case')}."
-        return Fired(said, facts, advice, severity)
+        sentence = f"Class {quoted(labels[0])} is never predicted; it has {number_of(lost, 'case')}."
+        return Fired(sentence, facts, advice, severity)
     if never:
         return Fired(
             f"{len(never):,} classes are never predicted: {several(labels)}; they have {number_of(lost, 'case')}.",
@@ -112,6 +111,8 @@ def _judge_never(subject: Evaluation, most: float, few: float) -> tuple[Severity
     """How much it matters that classes are never predicted, of which the largest has so many cases."""
     seen = calibration_of(subject)
     skill = None if isinstance(seen, str) else skill_of(subject)
+    if subject.threshold not in (None, 0.5):
+        return "know" if most < few else "act", "No score is on its side of the threshold: choose another by its cost."
     if not isinstance(seen, str) and not seen.is_off() and skill is not None and skill.likely:
         return "know", "Its probability is never the highest: choose a threshold or class weights by its cost."
     return "know" if most < few else "act", ""
@@ -129,14 +130,14 @@ def _judge_never(subject: Evaluation, most: float, few: float) -> tuple[Severity
 def macro_over_undefined(subject: Evaluation, *, classes: float = 1) -> Answer:
     """A macro average was taken over fewer classes than there are, because it is undefined for the others.
 
-    A class that is never answered has no precision: leaving it out flatters the average, and two models are then
+    A class that is never predicted has no precision. Leaving it out flatters the average, and two models may be
     averaged over different classes.
     """
-    asked = [e.measure for e in subject.estimates if e.average == "macro" and e.measure in AVERAGED]
+    asked = [e.measure for e in subject.estimates if e.average == "macro" and e.measure in OF_EACH_CLASS]
     if not asked:
         return NotApplicable("no macro average of precision, recall or F1 was asked for")
     confusion = subject.confusion
-    if strangers(confusion) > MOSTLY_STRANGE:
+    if share_of_absent(confusion) > MOSTLY_ABSENT:
         return NotApplicable(OTHER_CLASSES)
     absent = {name: np.isnan(find(name).of_classes(confusion.corners)) for name in asked}
     worst = max(asked, key=lambda name: int(absent[name].sum()))
@@ -171,12 +172,12 @@ def one_class_in_truth(subject: Evaluation, *, classes: float = 2) -> Answer:
     A file cut after sorting by class, a filter, or a wrong column of truth are the usual reasons.
     """
     confusion = subject.confusion
-    met = np.flatnonzero(confusion.truth_totals > 0).tolist()
-    facts = {"met": len(met), "classes": confusion.n_classes}
-    if len(met) < classes:
-        names = several([confusion.labels[at] for at in met])
+    present = np.flatnonzero(confusion.truth_totals > 0).tolist()
+    facts = {"met": len(present), "classes": confusion.n_classes}
+    if len(present) < classes:
+        names = several([confusion.labels[at] for at in present])
         return Fired(f"Every one of the {confusion.n_cases:,} cases is of class {names}.", facts)
-    return Passed(f"The cases are of {len(met):,} classes.", facts)
+    return Passed(f"The cases are of {len(present):,} classes.", facts)
 
 
 # A rule about the names of the classes: truth and predictions that do not speak of the same ones.
@@ -206,15 +207,15 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
         return NotApplicable(f"there are fewer than {cases:g} cases")
     if not confusion.n:
         return NotApplicable("all weights are 0")
-    part = strangers(confusion)
+    part = share_of_absent(confusion)
     has_cases = confusion.truth_totals > 0
     strange = ~has_cases & (confusion.predicted_totals > 0)
     odd = [confusion.labels[at] for at in np.flatnonzero(strange).tolist()]
     own = [confusion.labels[at] for at in np.flatnonzero(has_cases).tolist()]
     facts: dict[str, object] = {"share": part, "predicted": odd[:20], "truth": own[:20]}
     if part <= share:
-        met = f"{percent(part, 1)} of the predictions name" if part else "No prediction names"
-        return Passed(f"{met} a class that has no case.", facts)
+        start = f"{percent(part, 1)} of the predictions name" if part else "No prediction names"
+        return Passed(f"{start} a class that has no case.", facts)
     plain = {" ".join(str(label).casefold().split()) for label in own}
     alike = all(" ".join(str(label).casefold().split()) in plain for label in odd)
     facts["written_alike"] = alike
@@ -232,7 +233,7 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
     about="evaluation",
     title="A slice is clearly worse than the rest",
     severity="act",
-    advice="Look at the cases of that slice, and say beside the overall figure that it does not hold there.",
+    advice="Look at the cases of that slice, and report beside the overall figure that it does not hold there.",
     reference="Chung et al. (2019), Slice Finder, ICDE; Holm (1979)",
     limits={
         "least": "30 cases: Mitchell (1997), Machine Learning, section 5.2; smaller slices are left to the table",
@@ -241,21 +242,21 @@ def classes_of_another_column(subject: Evaluation, *, share: float = 0.5, cases:
 def slice_worse(evaluation: Any, *, least: float = 30) -> Answer:
     """Part of the cases has a higher error rate than all others, corrected for the number of slices looked at.
 
-    With rare positives it is their recall that is looked at: of few positives the error rate tells nothing.
+    With rare positives their recall is compared instead, because the error rate says nothing about few positives.
     """
     if not evaluation.sliced:
         return NotApplicable("No columns were named that divide the cases into slices (slices=, --slice).")
-    found = evaluation.slices()
-    if not any(one.p_corrected == one.p_corrected for one in found):
-        why = found.untested or found.nothing().rstrip(".") or "no slice could be tested"
+    slices = evaluation.slices()
+    if not any(slice_.p_corrected == slice_.p_corrected for slice_ in slices):
+        why = slices.untested or slices.nothing().rstrip(".") or "no slice could be tested"
         return NotApplicable(f"The slices were not tested: {why}.")
-    worse = [one for one in found.worse if one.cases >= least]
-    facts: dict[str, object] = {"measure": found.whole.name, "searched": found.searched, "worse": len(worse)}
+    worse = [slice_ for slice_ in slices.worse if slice_.cases >= least]
+    facts: dict[str, object] = {"measure": slices.whole.name, "searched": slices.searched, "worse": len(worse)}
     if not worse:
-        where = f"The {found.looked} has no" if found.searched == 1 else f"None of {found.looked} has a"
-        higher = find(found.whole.measure).measure.direction == "lower"
-        return Passed(f"{where} clearly {'higher' if higher else 'lower'} {titled(found.whole)} than the rest.", facts)
-    first = max(worse, key=lambda one: one.excess)
+        where = f"The {slices.looked} has no" if slices.searched == 1 else f"None of {slices.looked} has a"
+        higher = find(slices.whole.measure).measure.direction == "lower"
+        return Passed(f"{where} clearly {'higher' if higher else 'lower'} {titled(slices.whole)} than the rest.", facts)
+    first = max(worse, key=lambda slice_: slice_.excess)
     facts |= {
         "slice": first.name,
         "cases": first.cases,
@@ -263,4 +264,4 @@ def slice_worse(evaluation: Any, *, least: float = 30) -> Answer:
         "difference": first.tested.difference,
         "p_corrected": first.p_corrected,
     }
-    return Fired(found.sentence(worse), facts)
+    return Fired(slices.sentence(worse), facts)

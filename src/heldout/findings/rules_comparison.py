@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-from heldout.arguments import listing
-from heldout.comparisons.comparison import Pair, PairwiseComparison, Side
+from heldout.arguments import capitalize, listing
 from heldout.comparisons.corrections import adjust_p_values, is_significant
-from heldout.comparisons.fold_tests import Posterior
 from heldout.costs import more_accurate_costs_more
 from heldout.errors import OptionError
 from heldout.evidence import Label
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
+from heldout.findings.rule import LINEAR_COST, TEN_CASES, Answer, Fired, NotApplicable, Passed, rule
 from heldout.intervals.quantiles import z_value
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Measure
 from heldout.review import Severity
 from heldout.show.blocks import Style
-from heldout.show.numbers import count, digits_between, limits, number, number_of, percent, share, show_p
+from heldout.show.numbers import count, digits_between, in_brackets, number, number_of, percent, share, show_p
+
+if TYPE_CHECKING:
+    from heldout.comparisons.comparison import Pair, PairwiseComparison, Side
 
 SPLITS, TABLE = "same splits", "data sets"
 COSTS = ("total_cost", "expected_cost")
@@ -35,24 +37,24 @@ COSTS = ("total_cost", "expected_cost")
     limits={"cases": "one case: less than that cannot be seen on these cases"},
 )
 def less_than_one_case(seen: PairwiseComparison, *, cases: float = 1) -> Answer:
-    """The difference of two accuracies is worth no more than one of the cases they were judged on.
+    """The difference of two accuracies is worth no more than one case.
 
-    Decimals make a difference look exact that one case more or less would turn.
+    Decimals make a difference look exact that one more case could reverse.
     """
-    n = {side.name: sum(held for _, held in side.classes) for side in seen.sides}
-    held = [p for p in seen.pairs if p.name in ("accuracy", "error_rate") and p.a in n and p.b in n]
-    if not held:
+    n = {side.name: sum(cases for _, cases in side.classes) for side in seen.sides}
+    pairs = [p for p in seen.pairs if p.name in ("accuracy", "error_rate") and p.a in n and p.b in n]
+    if not pairs:
         return NotApplicable("no accuracies of known numbers of cases are compared")
-    found = [p for p in held if 0 < abs(p.tested.difference) * min(n[p.a], n[p.b]) <= cases * (1 + 1e-9)]
-    if found:
-        first = found[0]
+    tiny = [p for p in pairs if 0 < abs(p.tested.difference) * min(n[p.a], n[p.b]) <= cases * (1 + 1e-9)]
+    if tiny:
+        first = tiny[0]
         least = min(n[first.a], n[first.b])
         return Fired(
             f"{first.a} and {first.b} differ in {first.name} by {number(abs(first.tested.difference), 'share', 4)}: "
             f"no more than {cases:g} of {count(least)} cases.",
-            {"difference": first.tested.difference, "n": least, "pairs": [_short(p) for p in found]},
+            {"difference": first.tested.difference, "n": least, "pairs": [_short(p) for p in tiny]},
         )
-    least_of = min(held, key=lambda p: abs(p.tested.difference) * min(n[p.a], n[p.b]))
+    least_of = min(pairs, key=lambda p: abs(p.tested.difference) * min(n[p.a], n[p.b]))
     worth = abs(least_of.tested.difference) * min(n[least_of.a], n[least_of.b])
     return Passed(f"The smallest difference is worth {worth:.3g} cases.", {"cases": worth})
 
@@ -66,7 +68,7 @@ def less_than_one_case(seen: PairwiseComparison, *, cases: float = 1) -> Answer:
     reference="Holm (1979), Scand. J. Statistics 6; Demšar (2006), JMLR 7; Salzberg (1997), DMKD 1",
 )
 def many_uncorrected(seen: PairwiseComparison) -> Answer:
-    """Several pairs were tested, and their p-values stand as if each were the only one.
+    """Several pairs were tested, and each p-value is reported as if it were the only one.
 
     With 20 tests at level .95 one is expected to find a difference where there is none. Every measure of a pair is a
     test too. Tests that share models or cases depend on each other, so the chance of a false alarm is an upper bound.
@@ -91,26 +93,26 @@ def many_uncorrected(seen: PairwiseComparison) -> Answer:
 @rule(
     "H052",
     about="comparison",
-    title="The method asked for does not keep its promise",
+    title="The requested method does not keep its promise",
     severity="know",
-    advice="Leave the method out for the one that fits how they were tested.",
+    advice="Leave the method out: the default fits how they were tested.",
     reference="Dietterich (1998), Neural Computation 10(7); Nadeau & Bengio (2003), Machine Learning 52",
     erratum="The t test over ten folds rejects too often",
 )
 def broken_promise(seen: PairwiseComparison) -> Answer:
-    """A procedure was asked for by name of which it was measured how often it rejects a true null, or misses.
+    """A procedure was asked for by name that was measured to reject a true null, or to miss, too often.
 
-    A test at level .95 promises to reject a true null once in twenty times. The title says what was measured.
+    A test at level .95 promises to reject a true null once in twenty times. The message says what was measured.
     """
     if not seen.asked:
         return NotApplicable("no method was asked for by name")
     if not seen.known:
         return Passed(f"Nothing is known against {seen.asked}.", {"method": seen.asked})
-    said = "; ".join(f"{one.method}: {one.title.rstrip('.')}" for one in seen.known)
+    sentence = "; ".join(f"{known.method}: {known.title.rstrip('.')}" for known in seen.known)
     facts: dict[str, object] = {"method": seen.known[0].method, "finding": seen.known[0].title}
     if len(seen.known) > 1:
-        facts["methods"] = [one.method for one in seen.known]
-    return Fired(f"{said}.", facts)
+        facts["methods"] = [known.method for known in seen.known]
+    return Fired(f"{sentence}.", facts)
 
 
 @rule(
@@ -122,9 +124,9 @@ def broken_promise(seen: PairwiseComparison) -> Answer:
     reference="Altman & Bland (1995), BMJ 311: absence of evidence is not evidence of absence",
 )
 def too_wide(seen: PairwiseComparison) -> Answer:
-    """The interval of a difference holds both that the one is better and that the other is.
+    """The interval of a difference allows either of the two to be better.
 
-    That two cannot be told apart does not show that they are the same. An interval is that of its pair alone, and may
+    That two cannot be told apart does not show that they are equal. An interval is that of its pair alone, and may
     leave out zero where the p-value, corrected for all pairs, decides nothing; and a test and an interval that are made
     in two ways (McNemar's mid-p and Tango's) may disagree where zero is near a limit. Where it is known, the number of
     cases that would show a difference as large, or as small, as the interval allows stands beside it.
@@ -137,7 +139,7 @@ def too_wide(seen: PairwiseComparison) -> Answer:
         return NotApplicable("there are no intervals")
     open_ = [p for p in known if p.better == "undecided"]
     if not open_:
-        return Passed(f"Undecided are 0 of {len(known):,} differences.", {"decided": len(known)})
+        return Passed(f"None of {len(known):,} differences is undecided.", {"decided": len(known)})
     # A pair of which one is ruled out as the best comes last: it is known which of the two to leave.
     crossing = {id(p) for p in open_ if _is_ruled_out(seen, p)}
     open_.sort(key=lambda p: id(p) in crossing)
@@ -145,7 +147,7 @@ def too_wide(seen: PairwiseComparison) -> Answer:
     style: Style = "share" if _bounded(first) else "plain"
     digits = digits_between(first.tested.low, first.tested.high) if style == "share" else None
     ends, gap = (
-        limits(first.tested.low, first.tested.high, style, digits),
+        in_brackets(first.tested.low, first.tested.high, style, digits),
         number(first.tested.difference, style, digits),
     )
     own = ""
@@ -161,7 +163,7 @@ def too_wide(seen: PairwiseComparison) -> Answer:
     but = f", although {which} is ruled out as the best of all" if which else ""
     told = f"{first.a} and {first.b} are not told apart by {first.name}{but}"
     return Fired(
-        f"{told}: the difference is {gap} [{ends}]{own}{more}.",
+        f"{told}: the difference is {gap} {ends}{own}{more}.",
         {"undecided": len(open_), "pairs": [_short(p) | _needed(p) for p in open_]},
         advice,
     )
@@ -177,19 +179,18 @@ def too_wide(seen: PairwiseComparison) -> Answer:
     limits={"cases": "ten, so that five are expected on either side (Siegel & Castellan, 1988, ch. 5)"},
 )
 def few_tell_apart(seen: PairwiseComparison, *, cases: float = 10) -> Answer:
-    """Hardly any case is right by one classifier alone.
+    """On hardly any case is exactly one of the two classifiers right.
 
-    Of two classifiers on the same cases only those count on which one is right and the other wrong, however many cases
-    there are in all.
+    Only such cases tell the two apart, however many cases there are in all.
     """
-    held = {(p.a, p.b): p.apart for p in seen.pairs if p.apart is not None}
-    if not held:
+    apart = {(p.a, p.b): p.apart for p in seen.pairs if p.apart is not None}
+    if not apart:
         return NotApplicable("they are not compared case by case")
-    differing = {names: sum(both) for names, both in held.items() if sum(both)}
+    differing = {names: sum(both) for names, both in apart.items() if sum(both)}
     if not differing:
         return NotApplicable("they get the same cases right")
     names = min(differing, key=lambda pair: differing[pair])
-    least, (only_a, only_b) = differing[names], held[names]
+    least, (only_a, only_b) = differing[names], apart[names]
     facts = {"a": names[0], "b": names[1], "cases": least, "only_a": only_a, "only_b": only_b, "limit": cases}
     if least < cases:
         few = f"Only {least:,} case{'s' * (least != 1)} tell{'s' * (least == 1)}"
@@ -226,7 +227,7 @@ def sure_but_small(seen: PairwiseComparison, *, matters: float = 0.01) -> Answer
     if small:
         first = small[0]
         t = first.tested
-        ends = limits(t.low, t.high, "share", digits_between(t.low, t.high))
+        ends = in_brackets(t.low, t.high, "share", digits_between(t.low, t.high))
         return Fired(
             f"{first.a} and {first.b} differ in {first.name} beyond doubt, but by less than {line(first):g}: {ends}.",
             {"matters": line(first), "pairs": [_short(p) for p in small]},
@@ -279,18 +280,20 @@ def few_data_sets(seen: PairwiseComparison) -> Answer:
     """
     if seen.met != TABLE:
         return NotApplicable("they are not compared over data sets")
-    held = [p.tested for p in seen.pairs if not isinstance(p.tested, Posterior) and not math.isnan(p.tested.p)]
-    if not held:
+    from heldout.comparisons.fold_tests import Posterior
+
+    tests = [p.tested for p in seen.pairs if not isinstance(p.tested, Posterior) and not math.isnan(p.tested.p)]
+    if not tests:
         return NotApplicable("there are no p-values")
-    n = min(t.n for t in held)
+    n = min(t.n for t in tests)
     least = 2.0 ** (1 - n)
-    facts = {"data_sets": n, "pairs": len(held), "correction": seen.correction, "level": seen.level}
+    facts = {"data_sets": n, "pairs": len(tests), "correction": seen.correction, "level": seen.level}
     corrected = ""
-    if seen.correction and len(held) > 1:
+    if seen.correction and len(tests) > 1:
         # The best that can be: every pair has the smallest p there is.
-        all_pairs = len(held) == math.comb(len(seen.names), 2)
-        best = adjust_p_values([least] * len(held), seen.correction, pairs_of=len(seen.names) if all_pairs else None)
-        least, corrected = float(best.min()), f", corrected for {len(held):,} pairs,"
+        all_pairs = len(tests) == math.comb(len(seen.names), 2)
+        best = adjust_p_values([least] * len(tests), seen.correction, pairs_of=len(seen.names) if all_pairs else None)
+        least, corrected = float(best.min()), f", corrected for {len(tests):,} pairs,"
     facts["least_p"] = least
     if is_significant(least, seen.level):
         return Passed(f"With {n:,} data sets p{corrected} can be as low as {least:.2g}.", facts)
@@ -329,10 +332,10 @@ def few_splits(seen: PairwiseComparison, *, splits: float = 10) -> Answer:
     about="comparison",
     title="Few cases of a class stand behind a difference",
     severity="know",
-    advice="Judge them on more cases of that class before much is made of the limits.",
+    advice="Judge them on more cases of that class before relying on the limits.",
     reference="Brown, Cai & DasGupta (2001), Statistical Science 16(2); for areas near 1 docs/promises.md",
     limits={
-        "cases": "convention: at 10 cases the 95 % interval of a recall of one half is .53 wide (Wilson)",
+        "cases": TEN_CASES,
         "near": "convention: within .05 of 1, few pairs of cases are in the wrong order",
         "ranked": "convention: as many cases of a class as make a wrong order of 1 in 50 be seen once",
     },
@@ -347,7 +350,7 @@ def few_cases_behind(seen: PairwiseComparison, *, cases: float = 10, near: float
     sizes = [(number, label) for side in seen.sides for label, number in side.classes if number]
     if not pairs or not sizes:
         return NotApplicable("no measure of single classes is compared on known cases")
-    least, label = min(sizes, key=lambda one: one[0])
+    least, label = min(sizes, key=lambda size: size[0])
     areas = [p for p in pairs if p.measure in ("roc_auc", "average_precision") and max(p.value_a, p.value_b) > 1 - near]
     facts = {"class": str(label), "cases": float(least), "limit": cases, "near_one": [_short(p) for p in areas]}
     if least < cases:
@@ -368,30 +371,31 @@ def few_cases_behind(seen: PairwiseComparison, *, cases: float = 10, near: float
     about="comparison",
     title="Both give the same in every case",
     severity="act",
-    advice="Check that two different models were compared: a file was perhaps given twice.",
+    advice="Check that two different models were compared: perhaps one file was given twice.",
     reference="arithmetic: what is the same in every case cannot differ by any measure",
 )
 def same_in_every_case(seen: PairwiseComparison) -> Answer:
     """Two classifiers give the same scores in every case, or, where there are no scores, the same answers.
 
-    Two models that learned on their own hardly ever do: mostly the same predictions were given twice, under two names.
+    Two different models hardly ever agree on every case: usually the same predictions were given twice, under two
+    names.
     """
     if seen.met not in ("same cases", SPLITS):
         return NotApplicable("they are not compared on the same cases")
-    n = {side.name: sum(held for _, held in side.classes) for side in seen.sides}
+    n = {side.name: sum(cases for _, cases in side.classes) for side in seen.sides}
     kinds: dict[tuple[str, str], list[str]] = {}
     for p in seen.pairs:
         kinds.setdefault((p.a, p.b), []).append(p.alike)
     # The same answers from different scores are those of one threshold, as after a calibration.
-    found = [(duel, held) for duel, held in kinds.items() if "scores" in held or all(held)]
-    if not found:
+    alike = [(duel, same) for duel, same in kinds.items() if "scores" in same or all(same)]
+    if not alike:
         return Passed(f"In none of {len(kinds):,} pair{'s' * (len(kinds) != 1)} do both give the same.", {"same": 0})
-    (a, b), held = found[0]
-    what = " and ".join(dict.fromkeys(filter(None, held)))
-    more = f"; {len(found) - 1:,} more pair{'s' * (len(found) != 2)} too" if len(found) > 1 else ""
+    (a, b), same = alike[0]
+    what = " and ".join(dict.fromkeys(filter(None, same)))
+    more = f"; {len(alike) - 1:,} more pair{'s' * (len(alike) != 2)} too" if len(alike) > 1 else ""
     return Fired(
         f"{a} and {b} give the same {what} in all {count(n.get(a, math.nan))} cases{more}.",
-        {"a": a, "b": b, "alike": what, "same": len(found), "cases": n.get(a)},
+        {"a": a, "b": b, "alike": what, "same": len(alike), "cases": n.get(a)},
     )
 
 
@@ -399,10 +403,10 @@ def _margins(claims: Sequence[Pair]) -> Answer:
     """What margins come to, where they were asked for."""
     open_ = [p for p in claims if p.margin is not None and p.margin.outcome == "not shown"]
     if not open_ or open_[0].margin is None:
-        return Passed(f"Undecided are 0 of {len(claims):,} claims of a margin.", {"decided": len(claims)})
+        return Passed(f"None of {len(claims):,} claims of a margin is undecided.", {"decided": len(claims)})
     first, margin = open_[0], open_[0].margin
-    ends = limits(margin.low, margin.high, "share", digits_between(margin.low, margin.high))
-    kind = f"{margin.kind[:1].upper()}{margin.kind[1:]}"
+    ends = in_brackets(margin.low, margin.high, "share", digits_between(margin.low, margin.high))
+    kind = capitalize(margin.kind)
     return Fired(
         f"{kind} of {first.a} and {first.b} by {first.name} is not shown: {ends} is not within {margin.margin:g}.",
         {"undecided": len(open_), "margin": margin.margin, "low": margin.low, "high": margin.high},
@@ -427,7 +431,7 @@ def _is_ruled_out(seen: PairwiseComparison, pair: Pair) -> str:
     limits={"errors": "a quarter of the standard error: it takes a 95 % interval less than a point of its coverage"},
 )
 def best_looks_better(seen: PairwiseComparison, *, errors: float = 0.25) -> Answer:
-    """Several may be the best, and the value of the one in front is expected to exceed its truth.
+    """Several may be the best, and the value of the leading one is expected to exceed its true value.
 
     Of equal models the one with the best value is the one that chance favoured most on these cases. How much that
     brings is drawn from the joint distribution of all values, around truths that are as far apart as the values show
@@ -447,7 +451,7 @@ def best_looks_better(seen: PairwiseComparison, *, errors: float = 0.25) -> Answ
     known = _find_measure(by.measure)
     style: Style = "share" if known is not None and known.bounded else "plain"
     value, excess, corrected, limit = (
-        number(one, style) for one in (winner.value, winner.excess, winner.corrected, winner.limit)
+        number(figure, style) for figure in (winner.value, winner.excess, winner.corrected, winner.limit)
     )
     what = f"the best of {len(seen.names)} is expected to exceed its truth by {excess}"
     if len(by.may_be_best) < 2 or winner.excess <= errors * winner.error:
@@ -497,7 +501,7 @@ def _directed(pair: Pair) -> bool:
     severity="act",
     advice="Choose by cost, since there are costs.",
     reference="Tan, Steinbach & Kumar (2005), Introduction to Data Mining, ch. 5.7; Elkan (2001), IJCAI 17",
-    erratum="Cost is a linear function of accuracy, not proportional to it",
+    erratum=LINEAR_COST,
 )
 def accurate_but_dear(seen: PairwiseComparison) -> Answer:
     """Of two classifiers the one that is right more often makes the more expensive errors.
@@ -507,23 +511,23 @@ def accurate_but_dear(seen: PairwiseComparison) -> Answer:
     priced = [side for side in seen.sides if not math.isnan(side.cost) and not math.isnan(side.accuracy)]
     if len(priced) < 2:
         return NotApplicable("there are no costs")
-    found = []
+    dearer = []
     for one, two in combinations(priced, 2):
         pairs = (one.accuracy, one.cost), (two.accuracy, two.cost)
-        said = more_accurate_costs_more(*pairs, names=(one.name, two.name))
-        found += [(said, one, two)] if said else []
-    if not found:
+        sentence = more_accurate_costs_more(*pairs, names=(one.name, two.name))
+        dearer += [(sentence, one, two)] if sentence else []
+    if not dearer:
         return Passed(
             "The more accurate one never costs more.",
             {"accuracy": {s.name: s.accuracy for s in priced}, "cost": {s.name: s.cost for s in priced}},
         )
-    said, one, two = found[0]
+    sentence, one, two = dearer[0]
     dear, cheap = (one, two) if one.cost > two.cost else (two, one)
     facts = {
         "more_accurate": dear.name, "accuracy": dear.accuracy, "cost": dear.cost, "cheaper": cheap.name,
-        "accuracy_of_cheaper": cheap.accuracy, "cost_of_cheaper": cheap.cost, "pairs": len(found),
+        "accuracy_of_cheaper": cheap.accuracy, "cost_of_cheaper": cheap.cost, "pairs": len(dearer),
     }  # fmt: skip
-    return Fired(said, facts, *_advise_by_cost(seen, dear, cheap))
+    return Fired(sentence, facts, *_advise_by_cost(seen, dear, cheap))
 
 
 def _advise_by_cost(seen: PairwiseComparison, dear: Side, cheap: Side) -> tuple[str, Severity]:
@@ -553,7 +557,7 @@ def _advise_by_cost(seen: PairwiseComparison, dear: Side, cheap: Side) -> tuple[
 def different_mixes(seen: PairwiseComparison, *, apart: float = 0.05, errors: float = 2.0) -> Answer:
     """Classifiers were judged on test sets of their own, in which the classes are not equally common.
 
-    Accuracy, precision and F depend on how common the classes are: part of the difference is that of the test sets.
+    Accuracy, precision and F depend on how common the classes are: part of the difference comes from the test sets.
     """
     if seen.met != "different cases":
         return NotApplicable("they were judged on the same cases" if seen.met else "their cases are not known")
@@ -570,14 +574,16 @@ def different_mixes(seen: PairwiseComparison, *, apart: float = 0.05, errors: fl
     label, one, two = which
     shares = _share(one, label), _share(two, label)
     facts = {"class": str(label), "a": one.name, "b": two.name, "share_a": shares[0], "share_b": shares[1]}
-    said = f'class "{label}" is {percent(shares[0])} of the cases of {one.name} and {percent(shares[1])} of {two.name}'
+    sentence = (
+        f'class "{label}" is {percent(shares[0])} of the cases of {one.name} and {percent(shares[1])} of {two.name}'
+    )
     if widest > apart:
-        return Fired(f"The test sets differ: {said}.", facts)
-    return Passed(f"The test sets are alike: {said}.", facts)
+        return Fired(f"The test sets differ: {sentence}.", facts)
+    return Passed(f"The test sets are alike: {sentence}.", facts)
 
 
 def _share(side: Side, label: Label) -> float:
-    total = sum(held for _, held in side.classes)
+    total = sum(cases for _, cases in side.classes)
     return dict(side.classes).get(label, 0.0) / total if total else 0.0
 
 
@@ -592,14 +598,14 @@ def _for_all(errors: float, sides: Sequence[Side]) -> float:
 
 def _gaps(one: Side, two: Side, errors: float) -> list[tuple[Label, float, bool]]:
     """By how much the share of each class differs, and whether that is more than chance would do."""
-    sizes = [sum(held for _, held in side.classes) for side in (one, two)]
+    sizes = [sum(cases for _, cases in side.classes) for side in (one, two)]
     if not all(sizes):
         return []
-    found = []
+    gaps = []
     for label in dict(one.classes) | dict(two.classes):
         shares = _share(one, label), _share(two, label)
         both = (shares[0] * sizes[0] + shares[1] * sizes[1]) / sum(sizes)
         error = math.sqrt(both * (1 - both) * (1 / sizes[0] + 1 / sizes[1]))
         gap = shares[0] - shares[1]
-        found.append((label, gap, abs(gap) > errors * error))
-    return found
+        gaps.append((label, gap, abs(gap) > errors * error))
+    return gaps

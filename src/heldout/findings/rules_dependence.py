@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats
 from heldout.findings.evaluation_evidence import NOT_KEPT, case_number
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, quoted, rule
+from heldout.intervals.dependence import zero_based_codes
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import Predictions
 from heldout.results.evaluation import Evaluation
@@ -130,9 +131,9 @@ def neighbours_alike(
 ) -> Answer:
     """A row is wrong more often where the row before it is wrong, beyond what its class explains.
 
-    Rows in the order of time or place are often alike: they then tell less than as many independent cases, and every
-    interval is too narrow. Rows that were sorted by what was predicted say nothing of it. Of more than a million rows
-    the first million is looked at.
+    Neighbours in time or place are often alike: they hold less information than as many independent cases, and every
+    interval is too narrow. Rows that were sorted by their predictions are not examined, and of more than a million rows
+    only the first million is.
     """
     predictions, reason = subject.predictions, _no_rows(subject)
     if reason or predictions is None:
@@ -154,11 +155,11 @@ def neighbours_alike(
     sides[[0, -1]] = 1.0
     after = float((beside * wrong).sum() / (sides * wrong).sum())
     facts = {"correlation": seen.correlation, "chance": seen.chance, "error": number / len(wrong), "beside": after}
-    said = f"error rate {share(after)} beside a wrong row, {share(number / len(wrong))} overall"
-    said += part
+    sentence = f"error rate {share(after)} beside a wrong row, {share(number / len(wrong))} overall"
+    sentence += part
     if seen.chance < chance and seen.correlation > correlation:
-        return Fired(f"Errors stand together: {said} (correlation {share(seen.correlation)}).", facts)
-    return Passed(f"Errors do not clearly stand together: {said}.", facts)
+        return Fired(f"Errors come in runs: {sentence} (correlation {share(seen.correlation)}).", facts)
+    return Passed(f"Errors do not clearly come in runs: {sentence}.", facts)
 
 
 def _is_sorted(predictions: Predictions, truth: NDArray[np.int64], called: NDArray[np.int64]) -> bool:
@@ -208,7 +209,8 @@ def values_are_groups(
     """Rows with the same value in a column that was not used are wrong together, beyond what their class explains.
 
     Such values name what was measured more than once, whatever the column is called; rows of one patient or machine
-    tell less than as many independent ones. Where the next value is as much alike, it is an amount and not a name.
+    hold less information than as many independent ones. Where rows of neighbouring values are just as alike, the column
+    is a quantity and not a name.
     """
     predictions, reason = subject.predictions, _no_rows(subject)
     if reason or predictions is None:
@@ -260,3 +262,79 @@ def _are_numbers(column: Coded) -> bool:
 def _is_amount(column: Coded, errors: Floats, group: NDArray[np.int64]) -> bool:
     """Whether rows are also alike where their values only follow each other, as those of an age are."""
     return _are_numbers(column) and compare_next_values(errors, group).chance < FOLLOWING
+
+
+@rule(
+    "H075",
+    about="evaluation",
+    title="Groups divided between folds",
+    severity="act",
+    advice="Make the folds of whole groups, as heldout validate with group= (--group) does.",
+    reference="Saeb, Lonini, Jayaraman, Mohr & Kording (2017), GigaScience 6; Roberts et al. (2017), Ecography 40",
+)
+def groups_divided(subject: Evaluation) -> Answer:
+    """Groups that were named have rows in several of the folds that the predictions come in.
+
+    The model of a fold has then met in training the patients, users or sites that it predicts, and the error is that on
+    old ones, not on new ones. Where every group has as many rows in each of its folds, the same cases may have been
+    predicted several times in folds of whole groups; only an id tells.
+    """
+    clusters, predictions = subject.confusion.clusters, subject.predictions
+    if clusters is None:
+        return NotApplicable("no group was named")
+    if predictions is None:
+        return NotApplicable(NOT_KEPT)
+    if predictions.fold is None or predictions.group is None:
+        return NotApplicable("the predictions do not come in folds")
+    divided = find_divided_groups(predictions)
+    facts = {"groups": clusters.number, "divided": divided.number, "even": divided.even}
+    if not divided.number:
+        return Passed(f"All folds keep the {clusters.number:,} groups whole.", facts)
+    sentence = f"{count(divided.number)} of {number_of(clusters.number, 'group')} have rows in several folds"
+    if divided.even and predictions.id is None:
+        return Fired(
+            f"{sentence}, as many in each: they are divided, or were predicted several times.",
+            facts,
+            "If the same cases were predicted several times, name their column with id= (--id); if not, make the folds "
+            "of whole groups.",
+            severity="know",
+        )
+    return Fired(f"{sentence}: the model of a fold has met them in training.", facts)
+
+
+@dataclass(frozen=True, slots=True)
+class DividedGroups:
+    """How many groups have cases in a fold and others that it lacks, and whether each has as many in all its folds."""
+
+    number: int
+    even: bool
+
+
+def find_divided_groups(predictions: Predictions) -> DividedGroups:
+    """The groups on whose other rows the model of a fold was trained.
+
+    >>> from heldout.predictions.table import assemble
+    >>> truth, patient = [0, 1, 0, 1], ["a", "a", "b", "b"]
+    >>> find_divided_groups(assemble(truth, truth, group=patient, fold=[1, 1, 2, 2]))
+    DividedGroups(number=0, even=False)
+    >>> find_divided_groups(assemble(truth, truth, group=patient, fold=[1, 2, 2, 2]))
+    DividedGroups(number=1, even=False)
+    >>> find_divided_groups(assemble(truth, truth, group=patient, fold=[1, 2, 1, 2]))
+    DividedGroups(number=2, even=True)
+    """
+    if predictions.group is None or predictions.fold is None:
+        return DividedGroups(0, even=False)
+    group, fold = zero_based_codes(predictions.group), zero_based_codes(predictions.fold)
+    case = np.arange(predictions.n) if predictions.id is None else zero_based_codes(predictions.id)
+    # A case that was predicted by several models is one case of its group.
+    first = np.unique(case, return_index=True)[1]
+    groups, folds = int(group.max()) + 1, int(fold.max()) + 1
+    size = np.bincount(group[first], minlength=groups)
+    parts, tested = np.unique(group * folds + fold, return_counts=True)
+    of_group = parts // folds
+    divided = np.unique(of_group[tested < size[of_group]])
+    times = np.bincount(of_group, minlength=groups)
+    alike = tested * times[of_group] == np.bincount(group, minlength=groups)[of_group]
+    return DividedGroups(
+        len(divided), even=bool(len(divided) == groups and alike.all() and len(set(times.tolist())) == 1)
+    )

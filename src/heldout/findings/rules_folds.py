@@ -84,14 +84,14 @@ def wrong_way_together(seen: Evaluation) -> Answer:
         )
     if number < 2:
         return NotApplicable(ONE_FOLD)
-    held = [
+    estimates = [
         e
         for e in seen.estimates
         if isinstance(e, FoldEstimate) and _made_once(find(e.measure).measure) and not math.isnan(e.value)
     ]
-    if not held:
+    if not estimates:
         return NotApplicable("no F and no search over thresholds was asked for")
-    averaged = [e for e in held if e.rule == "mean"]
+    averaged = [e for e in estimates if e.rule == "mean"]
     if not averaged:
         return Passed(f"What must not be averaged is made once, from all {number:,} folds together.", {"folds": number})
     worst = max(averaged, key=lambda e: (e.measure == "f1", 0.0 if math.isnan(e.gap) else abs(e.gap)))
@@ -193,8 +193,8 @@ def too_rare_to_stratify(seen: Evaluation) -> Answer:
     folds = plan.independent
     repeats = len(table) / folds
     cases = table.sum(axis=0) / repeats
-    met = np.flatnonzero(cases > 0)
-    rarest = int(met[np.argmin(cases[met])])
+    present = np.flatnonzero(cases > 0)
+    rarest = int(present[np.argmin(cases[present])])
     lacking = int((table[:, rarest] == 0).sum())
     name = str(seen.confusion.labels[rarest])
     number = round(float(cases[rarest]))
@@ -229,8 +229,8 @@ def _no_partition(seen: Evaluation) -> str:
 
 
 def _folds(seen: Evaluation) -> FoldCounts | None:
-    made = seen.estimator
-    return made.folds if isinstance(made, FoldEstimator) else None
+    estimator = seen.estimator
+    return estimator.folds if isinstance(estimator, FoldEstimator) else None
 
 
 def _number(seen: Evaluation) -> int:

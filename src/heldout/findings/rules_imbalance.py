@@ -101,8 +101,8 @@ def _limits_of_mean(confusion: Confusion, commonest: int, level: float, independ
     costs[commonest] += 1.0
     costs -= np.eye(k)
     plan = None if independent == 1 else Dependence(confusion.n_cases, 1 / independent)
-    found = Estimator(confusion, level, plan=plan).ask(Quantity(find("expected_cost", costs=costs)))
-    return 0.0 - found.high, 0.0 - found.low
+    cost = Estimator(confusion, level, plan=plan).ask(Quantity(find("expected_cost", costs=costs)))
+    return 0.0 - cost.high, 0.0 - cost.low
 
 
 ONE_CLASS = "there is one class only"
@@ -126,49 +126,49 @@ EVEN = 0.5
 def no_better_than_commonest(subject: Evaluation, *, gain: float = 0.0, cases: float = 10) -> Answer:
     """The accuracy is at most that of always predicting the commonest class.
 
-    Of 9,990 and 10 cases a model that never finds one of the 10 is 99.9 % accurate: a high accuracy says nothing
-    until it is set against the one that needs no model. The best model of rare classes may be no more accurate: where
-    it tells the classes apart (ROC area, Matthews correlation), chance may be the reason, or errors cost differently,
-    it is one to know.
+    Of 9,990 and 10 cases a model that never finds one of the 10 is 99.9 % accurate: a high accuracy says nothing until
+    it is set against the one that needs no model. With rare classes even the best model may be no more accurate. So the
+    severity is only “to know” where the model tells the classes apart (ROC area, Matthews correlation), where chance
+    may be the reason, or where errors differ in cost.
     """
-    found = gain_over_commonest(subject.confusion, subject.level, subject.independent)
-    if found is None:
+    seen = gain_over_commonest(subject.confusion, subject.level, subject.independent)
+    if seen is None:
         return NotApplicable(ONE_CLASS)
     if np.count_nonzero(class_sizes(subject.confusion)) < 2:
         return NotApplicable(ALL_OF_ONE_CLASS)
     facts = {
-        "accuracy": found.accuracy,
-        "answer": found.answer,
-        "constant": found.constant,
-        "difference": found.value,
-        "low": found.low,
-        "high": found.high,
+        "accuracy": seen.accuracy,
+        "answer": seen.answer,
+        "constant": seen.constant,
+        "difference": seen.value,
+        "low": seen.low,
+        "high": seen.high,
     }
-    claims = (found.claim,) if found.claim else ()
-    beside = f"always predicting {quoted(found.answer)} ({share(found.constant)})"
-    gap = f"{share(found.value)}{between(found.low, found.high)}"
-    if found.high < 0 and _exchanged_is_better(subject, found):
+    claims = (seen.claim,) if seen.claim else ()
+    beside = f"always predicting {quoted(seen.answer)} ({share(seen.constant)})"
+    gap = f"{share(seen.value)}{between(seen.low, seen.high)}"
+    if seen.high < 0 and _exchanged_is_better(subject, seen):
         return Fired(
-            f"Accuracy {share(found.accuracy)} is clearly worse than {beside}, difference {gap}: are the labels "
+            f"Accuracy {share(seen.accuracy)} is clearly worse than {beside}, difference {gap}: are the labels "
             "exchanged?",
             facts,
-            f"Check which class is which: with the two exchanged, the accuracy is {share(1 - found.accuracy)}.",
+            f"Check which class is which: with the two exchanged, the accuracy is {share(1 - seen.accuracy)}.",
             claims=claims,
         )
-    if found.value <= gain:
-        how = {NOT_KNOWN: "no better on these cases", BEATEN: "hardly better"}.get(found.claim, "no better")
-        how = "clearly worse" if found.high < 0 else how
-        said = f"Accuracy {share(found.accuracy)} is {how} than {beside}: difference {gap}"
+    if seen.value <= gain:
+        how = {NOT_KNOWN: "no better on these cases", BEATEN: "hardly better"}.get(seen.claim, "no better")
+        how = "clearly worse" if seen.high < 0 else how
+        sentence = f"Accuracy {share(seen.accuracy)} is {how} than {beside}: difference {gap}"
         skill = skill_of(subject)
         if skill is not None and skill.shown:
             facts |= {"skill": skill.title, "skill_value": skill.estimate.value}
             advice = f"It does tell the classes apart ({skill.describe()}): judge it by that, or by costs."
-            return Fired(f"{said}.", facts, advice, "know", (*claims, "tells the classes apart"))
+            return Fired(f"{sentence}.", facts, advice, "know", (*claims, "tells the classes apart"))
         priced = _costs_differ(subject)
-        severity: Severity = "act" if not priced and _is_no_use(subject, found, skill, cases) else "know"
+        severity: Severity = "act" if not priced and _is_no_use(subject, seen, skill, cases) else "know"
         advice = "Errors cost differently here: judge it by its cost." if priced else ""
-        return Fired(f"{said}.", facts, advice, severity, claims)
-    return Passed(f"Accuracy {share(found.accuracy)} is above {beside} by {gap}.", facts, claims)
+        return Fired(f"{sentence}.", facts, advice, severity, claims)
+    return Passed(f"Accuracy {share(seen.accuracy)} is above {beside} by {gap}.", facts, claims)
 
 
 def _is_no_use(subject: Evaluation, found: Gain, skill: Skill | None, cases: float) -> bool:
@@ -211,10 +211,10 @@ def accuracy_hides_rare_class(
 ) -> Answer:
     """A class is rare, and its F-score is far below the accuracy.
 
-    Accuracy is a mean over cases, so the commonest class decides it; how a rare class fares, often the one that
-    matters, does not show in it. The F of a rare class is low for the best of models too. It is one to act on only
-    where the answers that name the class are hardly more often right than guesses, whose precision is its share, and
-    nothing shows that the class is found more often than it is named by mistake.
+    Accuracy is a mean over cases, so the commonest class decides it; the rare class, often the one that matters, hardly
+    shows in it. Good models of a rare class have a low F too. The severity is “to act on” only where predictions of the
+    class are hardly more often right than guesses (whose precision is its share), and nothing shows that recall is
+    above the false positive rate.
     """
     confusion = subject.confusion
     if confusion.n_classes < 2:
@@ -229,32 +229,34 @@ def accuracy_hides_rare_class(
     worst = int(score.argmin())
     label = confusion.labels[worst]
     accuracy, f1 = subject.get("accuracy"), subject.get("f1", class_=label)
-    recall, held = float(tp[worst] / size[worst]), float(size[worst] / confusion.n)
+    recall, class_share = float(tp[worst] / size[worst]), float(size[worst] / confusion.n)
     facts = {
         "class": label,
-        "share": held,
+        "share": class_share,
         "accuracy": accuracy.value,
         "f1": f1.value,
         "low": f1.low,
         "high": f1.high,
         "recall": recall,
     }
-    said = f"F1 of {quoted(label)} ({share(held)} of the cases) is {share(f1.value)}{between(f1.low, f1.high)}"
+    sentence = (
+        f"F1 of {quoted(label)} ({share(class_share)} of the cases) is {share(f1.value)}{between(f1.low, f1.high)}"
+    )
     # nan compares as false: without an interval the value alone decides.
     if f1.value < accuracy.value - gap and not f1.high >= accuracy.value - gap:
         precision = subject.get("precision", class_=label)
-        times = precision.value / held
+        times = precision.value / class_share
         facts |= {"precision": precision.value, "lift": times}
         # nan compares as false: a class that is never predicted has no precision (H007).
-        poor = precision.high < lift * held or (math.isnan(precision.low) and times < lift)
+        poor = precision.high < lift * class_share or (math.isnan(precision.low) and times < lift)
         guessing = poor and not subject.get("informedness", class_=label).low > 0
         beside = "" if math.isnan(times) else f" and precision {figure(round(times, 1))} times its share"
         return Fired(
-            f"Accuracy is {share(accuracy.value)}, but the {said}: recall {share(recall)}{beside}.",
+            f"Accuracy is {share(accuracy.value)}, but the {sentence}: recall {share(recall)}{beside}.",
             facts,
             severity="act" if guessing else "know",
         )
-    return Passed(f"The lowest {said}; accuracy is {share(accuracy.value)}.", facts)
+    return Passed(f"The lowest {sentence}; accuracy is {share(accuracy.value)}.", facts)
 
 
 @rule(
@@ -272,36 +274,36 @@ def accuracy_hides_rare_class(
 def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precision: float = 0.5) -> Answer:
     """The ROC area of a class is high, but its average precision is low.
 
-    The false positive rate divides by all negatives: where these are many, even a small rate is a flood of false
-    alarms, which the ROC curve does not show and the precision-recall curve does. Chance reaches the share of the
-    class: an average precision that is low and many times that is what a good model of a rare class has.
+    The false positive rate divides by all negatives: with many of them even a small rate is a flood of false alarms,
+    which the precision-recall curve shows and the ROC curve does not. A random score gets the share of the class: a
+    good model of a rare class may have an average precision that is low and yet many times that share.
     """
-    found = {e.class_: e for e in reported(subject, "average_precision")}
-    areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None and e.class_ in found]
+    precisions = {e.class_: e for e in reported(subject, "average_precision")}
+    areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None and e.class_ in precisions]
     if not areas:
         return NotApplicable("there are no ROC area and average precision of a class")
-    worst = min(areas, key=lambda e: (e.value < area, found[e.class_].value))
-    held = found[worst.class_]
+    worst = min(areas, key=lambda e: (e.value < area, precisions[e.class_].value))
+    of_worst = precisions[worst.class_]
     label = worst.class_ if worst.class_ is not None else ""
     confusion = subject.confusion
     prevalence = float(confusion.truth_totals[confusion.index(label)]) / float(confusion.n)
     facts: dict[str, Any] = {
         "class": label,
         "roc_auc": worst.value,
-        "average_precision": held.value,
-        "low": held.low,
-        "high": held.high,
+        "average_precision": of_worst.value,
+        "low": of_worst.low,
+        "high": of_worst.high,
         "share": prevalence,
     }
-    said = f"average precision of {quoted(label)} is {share(held.value)}{between(held.low, held.high)}"
-    facts["lift"] = held.value / prevalence if prevalence else math.nan
+    sentence = f"average precision of {quoted(label)} is {share(of_worst.value)}{between(of_worst.low, of_worst.high)}"
+    facts["lift"] = of_worst.value / prevalence if prevalence else math.nan
     # nan compares as false: without an interval the value alone decides.
-    if worst.value >= area and held.value < precision and not held.high >= precision:
+    if worst.value >= area and of_worst.value < precision and not of_worst.high >= precision:
         times = f"{figure(round(facts['lift'], 1))} times its share"
         return Fired(
-            f"ROC area {share(worst.value)} looks good, but the {said}, {times} of {share(prevalence)}.", facts
+            f"ROC area {share(worst.value)} looks good, but the {sentence}, {times} of {share(prevalence)}.", facts
         )
-    return Passed(f"The {said} beside a ROC area of {share(worst.value)}.", facts)
+    return Passed(f"The {sentence} beside a ROC area of {share(worst.value)}.", facts)
 
 
 @rule(
@@ -318,10 +320,10 @@ def roc_hides_poor_precision(subject: Evaluation, *, area: float = 0.8, precisio
     },
 )
 def balanced_by_hand(subject: Evaluation, *, chance: float = 0.05) -> Answer:
-    """Every class has exactly the same number of cases, as hardly any population has.
+    """Every class has exactly the same number of cases, which is rare in practice.
 
-    Precision, accuracy, F and calibration depend on how frequent the classes are: measured on balanced cases, they
-    do not hold where a class is rarer.
+    Precision, accuracy, F and calibration depend on how frequent the classes are: measured on balanced cases, they do
+    not hold where a class is rarer.
     """
     confusion = subject.confusion
     if confusion.n_classes < 2:
@@ -356,12 +358,12 @@ def _chance_of_balance(classes: int, each: float) -> float:
 @rule(
     "H066",
     about="evaluation",
-    title="The positive class is not as frequent here as where it will be used",
+    title="The positive class is not as frequent here as it will be in use",
     severity="act",
     advice="Report precision, negative predictive value and accuracy as they will be in use, not as they are here.",
     reference="Altman & Bland (1994), BMJ 309, 102; Elkan (2001), IJCAI",
     limits={"apart": "convention: shares that differ by a tenth of the one in use change precision by little"},
-    erratum="A fixed classifier does not move on the ROC curve when the classes are mixed otherwise",
+    erratum="A different mix of classes does not move a fixed classifier on the ROC curve",
 )
 def prevalence_in_use(subject: Evaluation, *, apart: float = 0.1) -> Answer:
     """The share of the positive class that was said to hold in use is not that of these cases.
@@ -378,19 +380,21 @@ def prevalence_in_use(subject: Evaluation, *, apart: float = 0.1) -> Answer:
     if not 0 < here.value < 1:
         return NotApplicable(ALL_OF_ONE_CLASS)
     facts: dict[str, object] = {"prevalence": used, "here": here.value, "low": here.low, "high": here.high}
-    said = f"{quoted(positive)} is {share(here.value)} of these cases and {share(used)} in use"
+    sentence = f"{quoted(positive)} is {share(here.value)} of these cases and {share(used)} in use"
     if here.low <= used <= here.high or abs(here.value - used) <= apart * used:
-        return Passed(f"{said}.", facts)
+        return Passed(f"{sentence}.", facts)
     precision, negative, accuracy = _in_use(subject, used)
     facts |= {"precision": precision, "negative_predictive_value": negative, "accuracy": accuracy}
     now = subject.get("precision", class_=positive)
     facts["precision_here"] = now.value
     if math.isnan(precision[0]):
-        return Fired(f"{said}: the accuracy there is {_describe(accuracy)}.", facts)
+        return Fired(f"{sentence}: the accuracy there is {_describe(accuracy)}.", facts)
     clear = not (precision[1] <= now.value <= precision[2])
     there = f"precision there is {_describe(precision)}, not {share(now.value)}"
     beside = "" if math.isnan(negative[0]) else f"NPV {share(negative[0])}, "
-    return Fired(f"{said}: {there}; {beside}accuracy {share(accuracy[0])}.", facts, severity="act" if clear else "know")
+    return Fired(
+        f"{sentence}: {there}; {beside}accuracy {share(accuracy[0])}.", facts, severity="act" if clear else "know"
+    )
 
 
 Limited = tuple[float, float, float]
@@ -438,36 +442,36 @@ def _describe(limited: Limited) -> str:
     limits={"gain": "any gain counts; the least that would matter is for the user to say"},
 )
 def f1_no_better_than_always_positive(subject: Evaluation, *, gain: float = 0.0) -> Answer:
-    """The F1 of the positive class is clearly below that of answering it for every case, or the same answers.
+    """The F1 of the positive class is clearly below that of always predicting it, or it is always predicted.
 
-    F takes no notice of true negatives: where the positive class has a share π, a model that always names it has an
-    F1 of 2π / (1 + π). The most accurate model of a common class may have less; where it tells the classes apart
-    (ROC area, Matthews correlation), it is one to know.
+    F takes no notice of true negatives: where the positive class has a share π, a model that always names it has an F1
+    of 2π / (1 + π). For a common class even the most accurate model may have less; where it tells the classes apart
+    (ROC area, Matthews correlation), the severity is only “to know”.
     """
     if subject.positive is None:
         return NotApplicable(NO_POSITIVE_CLASS)
     confusion = subject.confusion
-    held = float(confusion.truth_totals[confusion.index(subject.positive)]) / float(confusion.n)
-    if not held:
+    positive_share = float(confusion.truth_totals[confusion.index(subject.positive)]) / float(confusion.n)
+    if not positive_share:
         return NotApplicable(f"there are no cases of {quoted(subject.positive)}")
     if not confusion.predicted_totals[confusion.index(subject.positive)]:
         return NotApplicable(f"{quoted(subject.positive)} is never predicted (H007)")
     f1 = subject.get("f1", class_=subject.positive)
-    always = 2 * held / (1 + held)
-    facts = {"f1": f1.value, "low": f1.low, "high": f1.high, "always": always, "share": held}
-    said = f"F1 of {quoted(subject.positive)} is {share(f1.value)}{between(f1.low, f1.high)}"
+    always = 2 * positive_share / (1 + positive_share)
+    facts = {"f1": f1.value, "low": f1.low, "high": f1.high, "always": always, "share": positive_share}
+    sentence = f"F1 of {quoted(subject.positive)} is {share(f1.value)}{between(f1.low, f1.high)}"
     if f1.value <= always + gain and _never_ahead(subject, always):
         skill = skill_of(subject)
         return Fired(
-            f"The {said}, no better than always predicting it ({share(always)}).",
+            f"The {sentence}, no better than always predicting it ({share(always)}).",
             facts,
             ""
-            if held < EVEN
+            if positive_share < EVEN
             else "Name the rarer class as the positive one, or judge by Matthews correlation or balanced accuracy.",
             "know" if skill is not None and skill.shown else "act",
         )
     beside = "; always" if f1.value > always else ", not clearly below what always"
-    return Passed(f"The {said}{beside} predicting it would give: {share(always)}.", facts)
+    return Passed(f"The {sentence}{beside} predicting it would give: {share(always)}.", facts)
 
 
 def _never_ahead(subject: Evaluation, always: float) -> bool:

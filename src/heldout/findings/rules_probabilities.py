@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.curves.curve import Curve
-from heldout.curves.reliability import reliability
 from heldout.engines.score_evidence import ScoreEvidence
 from heldout.findings.evaluation_evidence import (
     MATTERS,
@@ -20,11 +19,15 @@ from heldout.findings.evaluation_evidence import (
     reported,
 )
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
+from heldout.intervals.estimate import Estimate
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.results.evaluation import Evaluation
 from heldout.review import QUESTIONS
 from heldout.show.numbers import number_of, percent, share
+
+if TYPE_CHECKING:
+    from heldout.curves.curve import Curve
 
 RIGHT, OFF, NOT_KNOWN = QUESTIONS["probabilities"]
 HALF = 0.5
@@ -52,9 +55,11 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     if isinstance(seen, str):
         return NotApplicable(seen)
     facts: dict[str, object] = {"error": seen.value, "low": seen.low, "high": seen.high}
-    said = f"expected calibration error {share(seen.value)}{between(seen.low, seen.high)}"
+    sentence = f"expected calibration error {share(seen.value)}{between(seen.low, seen.high)}"
     if not seen.is_off(error):
-        return Passed(_not_off(subject, seen, error, said), facts, (RIGHT if seen.high <= error else NOT_KNOWN,))
+        return Passed(_not_off(subject, seen, error, sentence), facts, (RIGHT if seen.high <= error else NOT_KNOWN,))
+    from heldout.curves.reliability import reliability
+
     curve = reliability(seen.probabilities, level=subject.level)
     if curve.band is not None and case_number(subject) < seen.probabilities.n:
         # A case that was predicted several times is one case, so that there are fewer in every bin.
@@ -68,10 +73,12 @@ def miscalibrated(subject: Evaluation, *, error: float = MATTERS) -> Answer:
     other = None if seen.probabilities.top_label else _other_end(curve, weight, at)
     if other is not None:
         facts["other_end"] = _bin(curve, other)
-        words = _both_ends(curve, at, other)
+        # Two bins in the middle may cross by chance where the ranking as a whole is right.
+        area = _area_of(subject)
+        words = _both_ends(curve, at, other, turned=area is not None and area.value < HALF)
     elif curve.band is not None and curve.band.low[at] <= curve.x[at] <= curve.band.high[at]:
         words = "Probabilities are off, though no bin alone shows it"
-    return Fired(f"{words}; {said}.", facts, _advice(subject))
+    return Fired(f"{words}; {sentence}.", facts, _advice(subject))
 
 
 def _not_off(subject: Evaluation, seen: Calibration, error: float, said: str) -> str:
@@ -80,22 +87,22 @@ def _not_off(subject: Evaluation, seen: Calibration, error: float, said: str) ->
         return f"They are off by less than {share(error)} on average: {said}."
     cases = number_of(case_number(subject), "case")
     if math.isnan(seen.high):
-        return f"They are not seen to be off in these {cases}: {said}, which has no interval here."
+        return f"Nothing shows that they are off in these {cases}: {said}, which has no interval here."
     if seen.low > 0:
         return (
-            f"That they are off by {share(error)} or more on average is not shown in these {cases}, though they may be "
-            f"so by {share(seen.high)}: {said}."
+            f"These {cases} do not show that they are off by {share(error)} or more on average, but they may be off by "
+            f"up to {share(seen.high)}: {said}."
         )
-    return f"Nothing in these {cases} shows that they are off, and they may be so by {share(seen.high)}: {said}."
+    return f"Nothing in these {cases} shows that they are off, but they may be off by up to {share(seen.high)}: {said}."
 
 
 def _weight(curve: Curve) -> NDArray[np.float64]:
     """What each bin adds to the error; hardly anything where its interval holds what was predicted."""
-    held = np.abs(curve.x - curve.y) * curve.extra["n"]
+    gaps = np.abs(curve.x - curve.y) * curve.extra["n"]
     if curve.band is None:
-        return np.asarray(held)
+        return np.asarray(gaps)
     outside = (curve.x < curve.band.low) | (curve.x > curve.band.high)
-    return np.asarray(held * np.where(outside, 1.0, 1e-9))
+    return np.asarray(gaps * np.where(outside, 1.0, 1e-9))
 
 
 def _bin(curve: Curve, at: int) -> dict[str, object]:
@@ -133,20 +140,25 @@ def _other_end(curve: Curve, weight: NDArray[np.float64], at: int) -> int | None
     return int(there[weight[there].argmax()]) if len(there) else None
 
 
-def _both_ends(curve: Curve, at: int, other: int) -> str:
-    """Probabilities that are too extreme, or not extreme enough, on both sides of one half."""
+def _both_ends(curve: Curve, at: int, other: int, *, turned: bool) -> str:
+    """Probabilities that are too extreme, or not extreme enough, on both sides of one half; or `turned` as a whole."""
     low, high = sorted((at, other), key=lambda place: float(curve.x[place]))
     how = "too extreme" if curve.x[high] > curve.y[high] else "not extreme enough"
-    if curve.y[low] > curve.y[high]:
+    if turned:
         how = "the wrong way round"
-    said = [f"{share(float(curve.x[place]))} came true {share(float(curve.y[place]))}" for place in (low, high)]
-    return f"Probabilities are {how} at both ends: {said[0]} of the time, {said[1]}"
+    ends = [f"{share(float(curve.x[place]))} came true {share(float(curve.y[place]))}" for place in (low, high)]
+    return f"Probabilities are {how} at both ends: {ends[0]} of the time, {ends[1]}"
+
+
+def _area_of(subject: Evaluation) -> Estimate | None:
+    """The ROC area of all classes together, or of the positive one."""
+    areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
+    return areas.get("macro", areas.get(subject.positive))
 
 
 def _advice(subject: Evaluation) -> str:
     """Other words than the rule's where the scores do not rank either."""
-    areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
-    area = areas.get("macro", areas.get(subject.positive))
+    area = _area_of(subject)
     if area is not None and area.high < HALF:
         return "Look at which class is the positive one, and which way the scores run, before anything else (H004)."
     if area is None or not area.low <= HALF <= area.high:
@@ -167,22 +179,28 @@ def _advice(subject: Evaluation) -> str:
 def impossible_came_true(subject: Evaluation, *, cases: float = 1) -> Answer:
     """Cases came true to which the model gave a probability of 0.
 
-    The log loss of such a case is infinite, and no evidence could ever change such a mind; the log loss reported takes
-    the least probability that its type can tell from 0.
+    The log loss of such a case is infinite; the reported log loss uses the smallest probability that its number type
+    can tell from 0.
     """
-    found = probabilities_of(subject)
-    if isinstance(found, str):
-        return NotApplicable(found)
-    facts = {"cases": found.clipped, "n": found.n, "share": found.clipped / found.n if found.n else math.nan}
-    if found.clipped < cases:
+    probabilities = probabilities_of(subject)
+    if isinstance(probabilities, str):
+        return NotApplicable(probabilities)
+    facts = {
+        "cases": probabilities.clipped,
+        "n": probabilities.n,
+        "share": probabilities.clipped / probabilities.n if probabilities.n else math.nan,
+    }
+    if probabilities.clipped < cases:
         return Passed("Nothing came true that had a probability of 0.", facts)
-    unit = "case" if case_number(subject) >= found.n else "prediction"
-    said = f"For {number_of(found.clipped, unit)} ({percent(float(facts['share']), 1)}) what came true had a "
+    unit = "case" if case_number(subject) >= probabilities.n else "prediction"
+    sentence = (
+        f"For {number_of(probabilities.clipped, unit)} ({percent(float(facts['share']), 1)}) what came true had a "
+    )
     decimals = None if subject.scores is None else _decimals(subject.scores.evidence)
     if decimals is None:
-        return Fired(f"{said}probability of 0.", facts)
+        return Fired(f"{sentence}probability of 0.", facts)
     return Fired(
-        f"{said}probability of 0, rounded to {number_of(decimals, 'decimal')}.",
+        f"{sentence}probability of 0, rounded to {number_of(decimals, 'decimal')}.",
         facts | {"decimals": decimals},
         "Give more decimals: less than half of the last one became 0.",
         "know",
@@ -199,7 +217,7 @@ def _decimals(held: ScoreEvidence) -> int | None:
             if least > COARSE:
                 return None
     # Scores of 0 and 1 alone are answers, and were not rounded from anything.
-    return least if _has_fraction(held) else None
+    return least if any(bool(((part > 0) & (part < 1)).any()) for part in held.every_score()) else None
 
 
 def _written_with(scores: NDArray[np.float64], decimals: int) -> bool:
@@ -207,7 +225,3 @@ def _written_with(scores: NDArray[np.float64], decimals: int) -> bool:
     rounded = np.round(scores, decimals)
     ends = np.isin(rounded, (0.0, 1.0)) == np.isin(scores, (0.0, 1.0))
     return bool(ends.all()) and np.allclose(scores, rounded, rtol=0, atol=1e-7)
-
-
-def _has_fraction(held: ScoreEvidence) -> bool:
-    return any(bool(((part > 0) & (part < 1)).any()) for part in held.every_score())

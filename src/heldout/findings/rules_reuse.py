@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heldout.comparisons.comparison import PairwiseComparison
 from heldout.files.ledger import EarlierUses
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, rule
 from heldout.intervals.quantiles import z_value
 from heldout.results.evaluation import Evaluation
 from heldout.show.numbers import number
+
+if TYPE_CHECKING:
+    from heldout.comparisons.comparison import PairwiseComparison
 
 ADVICE = "Say how many models were tried on it, and judge the one that is chosen once, on cases that nobody has seen."
 REFERENCE = "Dwork et al. (2015), Science 349, 636-638; Cawley & Talbot (2010), JMLR 11, 2079-2107"
@@ -49,13 +52,13 @@ def judge_reuse(earlier: EarlierUses | None, error: float, tried: float) -> Answ
             f"By the ledger these cases were used {times} before, for {earlier.others:,} other models.", facts
         )
     every = earlier.others + earlier.now
-    said = f"This test set was used {times} before, for {earlier.others:,} other model{'s' * (earlier.others != 1)}"
+    sentence = f"This test set was used {times} before, for {earlier.others:,} other model{'s' * (earlier.others != 1)}"
     if not math.isfinite(error):
-        return Fired(f"{said}.", facts)
+        return Fired(f"{sentence}.", facts)
     excess = expected_maximum(every) * error
     facts["expected_excess"] = excess
     best = f"the best of {every:,} equal ones by {earlier.measure} would look better than it is by up to"
-    return Fired(f"{said}: {best} {number(excess)}.", facts)
+    return Fired(f"{sentence}: {best} {number(excess)}.", facts)
 
 
 @rule(
@@ -74,7 +77,7 @@ def compared_before(seen: PairwiseComparison, *, tried: float = 0) -> Answer:
     as many errors: up to, because models that err on the same cases have fewer chances.
     """
     first = next((pair for pair in seen.pairs if seen.earlier is not None and pair.name == seen.earlier.measure), None)
-    side = next((one for one in seen.sides if first is not None and one.name == first.a), None)
+    side = next((side for side in seen.sides if first is not None and side.name == first.a), None)
     n = 0.0 if side is None else sum(held for _, held in side.classes)
     is_accuracy = first is not None and first.measure == "accuracy" and n > 0
     share = first.value_a if first is not None else math.nan

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import capitalize
 from heldout.evidence.ranking import Ranking
 from heldout.findings.evaluation_evidence import (
+    ANSWERS_NOT_KEPT,
+    FOLLOW_SCORES,
     IN_BINS,
+    MADE_FROM_SCORES,
     NO_POSITIVE_CLASS,
-    NOT_KEPT,
     ONE_CLASS,
     case_number,
     class_sizes,
@@ -22,7 +25,7 @@ from heldout.findings.evaluation_evidence import (
     reported,
     why_no_scores,
 )
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, quoted, rule
+from heldout.findings.rule import LEAKS, Answer, Fired, NotApplicable, Passed, between, quoted, rule
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
@@ -82,11 +85,11 @@ def is_full(scores: NDArray[Any]) -> NDArray[np.bool_]:
     array([False, False,  True, False])
     """
     digits = DIGITS.get(scores.dtype.itemsize, 10)
-    held = scores.astype(np.float64)
-    size = np.floor(np.log10(np.abs(held), out=np.zeros_like(held), where=held != 0))
+    values = scores.astype(np.float64)
+    size = np.floor(np.log10(np.abs(values), out=np.zeros_like(values), where=values != 0))
     scale = 10.0 ** (digits - 2 - size)
-    apart = np.abs(np.round(held * scale) / scale - held)
-    return np.asarray(apart > 8 * np.finfo(scores.dtype).eps * np.abs(held))
+    apart = np.abs(np.round(values * scale) / scale - values)
+    return np.asarray(apart > 8 * np.finfo(scores.dtype).eps * np.abs(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,7 @@ def _at_most(successes: int, trials: int, share: float) -> float:
     about="evaluation",
     title="ROC area below one half",
     severity="act",
-    advice="Check which class is the positive one and which way the scores run; exchanged, the area is 1 − it.",
+    advice="Check which class is the positive one and which way the scores run; reversed, the area is 1 minus this.",
     reference="Fawcett (2006), Pattern Recognition Letters 27; Flach & Wu (2005), IJCAI",
     limits={
         "half": "one half is what a coin reaches",
@@ -140,9 +143,9 @@ def _at_most(successes: int, trials: int, share: float) -> float:
 def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.2) -> Answer:
     """The ROC area lies below one half beyond doubt, so the scores rank the wrong way round.
 
-    Labels or scores are then reversed far more often than a model is worse than a coin; scores are never turned
-    round here in silence. With several classes the intervals are widened for their number. A model without any skill
-    is below now and then by chance: near the limit it is one to know.
+    Reversed labels or scores are far more common than a model that is worse than a coin; heldout never reverses scores
+    silently. With several classes the intervals are widened for their number. A model without any skill is below one
+    half now and then by chance: near the limit the severity is only “to know”.
     """
     areas = [e for e in reported(subject, "roc_auc") if e.class_ is not None]
     if not areas or subject.scores is None:
@@ -162,18 +165,18 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.
         "classes": below,
         "reversed": 1 - worst.value,
     }
-    said = f"The ROC area of {quoted(label)} is {share(worst.value)}{between(worst.low, worst.high)}"
+    sentence = f"The ROC area of {quoted(label)} is {share(worst.value)}{between(worst.low, worst.high)}"
     if below:
         surer = replace(subject.scores, level=1 - doubt * (1 - subject.level) / len(areas))
         sure = surer.ask(Quantity(area, worst.class_)).high < half
         return Fired(
-            f"{said}, below one half.",
+            f"{sentence}, below one half.",
             facts,
             f"Check which class is positive and which way the scores run; exchanged, it is {share(1 - worst.value)}.",
             "act" if sure else "know",
             ("ranks the wrong way round",) if len(areas) <= 2 else (),
         )
-    return Passed(f"{said}." if worst.value >= half else f"{said}, not below one half beyond doubt.", facts)
+    return Passed(f"{sentence}." if worst.value >= half else f"{sentence}, not below one half beyond doubt.", facts)
 
 
 @rule(
@@ -181,7 +184,7 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.
     about="evaluation",
     title="The score is the confidence in the prediction, not the score of the positive class",
     severity="know",
-    advice="Give the score of the positive class, so that it need not be told from the scores which they are.",
+    advice="Give the score of the positive class, so that heldout need not guess which of the two it is.",
     reference="Guo, Pleiss, Sun & Weinberger (2017), ICML, on confidences; Fawcett (2006), on scores of a class",
     limits={
         "astray": "convention: one prediction in twenty that no threshold on the scores gives, more than rounding does",
@@ -190,25 +193,25 @@ def area_below_half(subject: Evaluation, *, half: float = 0.5, doubt: float = 0.
     first=True,
 )
 def confidence_as_score(subject: Evaluation, *, astray: float = ASTRAY, cases: float = FEWEST) -> Answer:
-    """No score lies below what the likeliest class has at least, whichever class was predicted.
+    """No score is below what the likeliest class must have, one half of two, whichever was predicted.
 
     Many programs give the predicted class and the probability of that class. Taken for the probability of the positive
     class, a sure negative would rank with the sure positives, so 1 − score is taken where the other was predicted.
     """
-    held, reason = subject.predictions, why_no_scores(subject) or _no_answers_beside(subject, cases)
+    predictions, reason = subject.predictions, why_no_scores(subject) or _no_answers_beside(subject, cases)
     if subject.threshold is not None:
-        return Passed("The predicted classes were made from the scores.", {"astray": 0.0})
-    if reason or held is None or held.scores is None:
+        return Passed(MADE_FROM_SCORES, {"astray": 0.0})
+    if reason or predictions is None or predictions.scores is None:
         return NotApplicable(reason)
-    turned = held.scores.turned
+    turned = predictions.scores.turned
     if turned is None:
-        least, most = float(held.scores.values.min()), float(held.scores.values.max())
-        said = f"Scores from {share(least)} to {share(most)} are not taken for confidences in the prediction."
-        return Passed(said, {"least": least, "most": most, "astray": None})
+        least, most = float(predictions.scores.values.min()), float(predictions.scores.values.max())
+        sentence = f"Scores from {share(least)} to {share(most)} are not taken for confidences in the prediction."
+        return Passed(sentence, {"least": least, "most": most, "astray": None})
     facts: dict[str, object] = {"least": turned.least, "most": turned.most, "astray": turned.astray}
     if turned.astray <= astray:
-        return Passed("The predicted classes follow the scores.", facts)
-    half = share(1 / len(held.labels)) if turned.whole == 1 else f"{turned.whole / 2:g}"
+        return Passed(FOLLOW_SCORES, facts)
+    half = share(1 / len(predictions.labels)) if turned.whole == 1 else f"{turned.whole / 2:g}"
     return Fired(
         f"No score is below {half} and {percent(turned.astray)} of the predictions follow none: "
         "they are the confidence in the predicted class, and were turned.",
@@ -218,10 +221,10 @@ def confidence_as_score(subject: Evaluation, *, astray: float = ASTRAY, cases: f
 
 def _no_answers_beside(subject: Evaluation, cases: float) -> str:
     """Why there are no answers of both kinds beside scores of the positive class; empty where there are."""
-    held = subject.predictions
-    if held is None or held.scores is None:
-        return f"{NOT_KEPT}, so it is not known which class was predicted at which score"
-    if held.scores.per_class:
+    predictions = subject.predictions
+    if predictions is None or predictions.scores is None:
+        return ANSWERS_NOT_KEPT
+    if predictions.scores.per_class:
         return "there is a score for each class"
     if subject.positive is None:
         return NO_POSITIVE_CLASS
@@ -246,8 +249,8 @@ def _no_answers_beside(subject: Evaluation, cases: float) -> str:
 def few_distinct_scores(subject: Evaluation, *, distinct: float = 10, tied: float = 0.01) -> Answer:
     """The scores have few distinct values, so that many positives and negatives share one.
 
-    The area is then that of straight lines between few points, which is mostly less than what the same model would
-    reach with finer scores, and which threshold to use is hardly a choice.
+    The area is then that of straight lines between few points, mostly smaller than the same model would reach with
+    finer scores, and there are few thresholds to choose from.
     """
     ranking = ranking_of(subject)
     if isinstance(ranking, str):
@@ -264,10 +267,10 @@ def few_distinct_scores(subject: Evaluation, *, distinct: float = 10, tied: floa
     pairs = float(ranking.positives.astype(np.float64) @ ranking.negatives.astype(np.float64))
     ties = pairs / (float(ranking.n_positive) * float(ranking.n_negative))
     facts["tied"] = ties
-    said = f"The scores have {number_of(len(ranking), 'distinct value')}"
+    sentence = f"The scores have {number_of(len(ranking), 'distinct value')}"
     if ties > tied:
-        return Fired(f"{said}: {percent(ties, 1)} of the pairs of a positive and a negative are tied.", facts)
-    return Passed(f"{said}, but hardly a positive is tied with a negative.", facts)
+        return Fired(f"{sentence}: {percent(ties, 1)} of the pairs of a positive and a negative are tied.", facts)
+    return Passed(f"{sentence}, but hardly a positive is tied with a negative.", facts)
 
 
 @rule(
@@ -276,7 +279,7 @@ def few_distinct_scores(subject: Evaluation, *, distinct: float = 10, tied: floa
     title="Too good to be true",
     severity="act",
     advice="Look for a leak: a column that holds the answer, copies of training cases, or a split after preparation.",
-    reference="Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4); Kapoor & Narayanan (2023), Patterns 4(9)",
+    reference=LEAKS,
     limits={
         "nearly": "convention: hardly any real problem is separated to one in a thousand",
         "sure": "convention: an interval that begins below .98 allows a model that is merely good",
@@ -289,40 +292,43 @@ def too_good(
 ) -> Answer:
     """Balanced accuracy or the ROC area is nearly perfect on many cases, and its interval leaves little doubt.
 
-    Results that are too good come from a leak of the answer into the features or of test cases into training far
-    more often than from a perfect model. Where answers are wrong all the same and the area is not 1, it is one to know.
+    Results that are too good come from a leak of the answer into the features or of test cases into training far more
+    often than from a perfect model. Where some predictions are wrong and the area is below 1, the severity is only “to
+    know”.
     """
     size = class_sizes(subject.confusion)
-    met = size[size > 0]
+    present = size[size > 0]
     n = case_number(subject)
-    if len(met) < 2:
+    if len(present) < 2:
         return NotApplicable(ONE_CLASS)
-    if n < cases or met.min() < least:
+    if n < cases or present.min() < least:
         return NotApplicable(f"there are fewer than {cases:g} cases, or fewer than {least:g} of a class")
     areas = {e.average or e.class_: e for e in reported(subject, "roc_auc")}
     area = areas.get("macro", areas.get(subject.positive))
-    found: dict[str, Estimate] = {"balanced accuracy": subject.get("balanced_accuracy")}
+    figures: dict[str, Estimate] = {"balanced accuracy": subject.get("balanced_accuracy")}
     if area is not None:
-        found["ROC area"] = area
+        figures["ROC area"] = area
 
     def good(seen: Estimate) -> bool:
         # nan compares as false: without an interval the value alone decides.
         return seen.value >= nearly and not seen.low < sure
 
-    name = max(found, key=lambda key: (good(found[key]), found[key].value == found[key].value, found[key].value))
-    seen = found[name]
+    name = max(
+        figures, key=lambda key: (good(figures[key]), figures[key].value == figures[key].value, figures[key].value)
+    )
+    seen = figures[name]
     facts: dict[str, object] = {"measure": name, "value": seen.value, "low": seen.low, "high": seen.high, "n": n}
-    said = f"{name[0].upper()}{name[1:]} is {share(seen.value)}{between(seen.low, seen.high)} on {number_of(n, 'case')}"
+    sentence = f"{capitalize(name)} is {share(seen.value)}{between(seen.low, seen.high)} on {number_of(n, 'case')}"
     if not good(seen):
-        return Passed(f"{said}.", facts)
-    sure_of_it = good(found["balanced accuracy"]) or seen.value == 1
-    return Fired(f"{said}: too good to be true?", facts, severity="act" if sure_of_it else "know")
+        return Passed(f"{sentence}.", facts)
+    sure_of_it = good(figures["balanced accuracy"]) or seen.value == 1
+    return Fired(f"{sentence}: too good to be true?", facts, severity="act" if sure_of_it else "know")
 
 
 @rule(
     "H020",
     about="evaluation",
-    title="Scores that stand more than once, as those of copied rows do",
+    title="Scores that occur several times, as those of copied rows do",
     severity="know",
     advice="Look for copied rows: joined twice, or oversampled before the split; each case counts once.",
     reference="Kapoor & Narayanan (2023), Patterns 4(9)",

@@ -16,7 +16,10 @@ from heldout.engines.score_sort import rank
 from heldout.evidence import Label
 from heldout.evidence.ranking import Ranking
 from heldout.findings.evaluation_evidence import (
+    ANSWERS_NOT_KEPT,
+    FOLLOW_SCORES,
     IN_BINS,
+    MADE_FROM_SCORES,
     NO_POSITIVE_CLASS,
     NOT_KEPT,
     ONE_CLASS,
@@ -26,7 +29,7 @@ from heldout.findings.evaluation_evidence import (
     ranking_of,
     why_no_scores,
 )
-from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, figure, quoted, rule
+from heldout.findings.rule import LINEAR_COST, Answer, Fired, NotApplicable, Passed, figure, quoted, rule
 from heldout.intervals.score_limits import mean_cost_limits
 from heldout.measures.catalogue import find
 from heldout.predictions.table import Predictions
@@ -39,7 +42,7 @@ Aim = Callable[[Any, Any, float, float], Any]
 # Blocks of this many distinct scores stay in the processor's cache.
 BLOCK = 1 << 16
 # Values nearer than this share of their scale differ by rounding only.
-SAME = 1e-12
+TIE = 1e-12
 
 
 def _aim(name: str) -> Aim:
@@ -82,9 +85,9 @@ def counts_at(ranking: Ranking, threshold: float) -> tuple[float, float]:
     >>> counts_at(Ranking(np.array([0.9, 0.4]), np.array([1, 1]), np.array([0, 2])), 0.5)
     (1.0, 0.0)
     """
-    place = place_of(ranking, threshold)
-    return float(ranking.positives[:place].sum(dtype=np.float64)), float(
-        ranking.negatives[:place].sum(dtype=np.float64)
+    index = place_of(ranking, threshold)
+    return float(ranking.positives[:index].sum(dtype=np.float64)), float(
+        ranking.negatives[:index].sum(dtype=np.float64)
     )
 
 
@@ -116,7 +119,7 @@ def is_best(value: float, best: BestThreshold) -> bool:
     >>> is_best(0.3, BestThreshold(0.1 + 0.2, 0.5))
     True
     """
-    return value >= best.value - SAME * max(1.0, abs(best.value))
+    return value >= best.value - TIE * max(1.0, abs(best.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +149,14 @@ def order_of(predictions: Predictions, positive: Label) -> Order | None:
     for start in range(0, predictions.n, BLOCK):
         part = slice(start, start + BLOCK)
         yes = is_positive[called.codes[part].astype(np.int64) - called.offset]
-        held = scores[part]
-        above = min(above, float(held.min(where=yes, initial=np.inf)))
-        below = max(below, float(held.max(where=~yes, initial=-np.inf)))
+        values = scores[part]
+        above = min(above, float(values.min(where=yes, initial=np.inf)))
+        below = max(below, float(values.max(where=~yes, initial=-np.inf)))
     if below <= above:
         return Order(0.0, 0.5 if below < 0.5 <= above else above)
     yes = is_positive[called.codes.astype(np.int64) - called.offset]
-    found = best_of(rank(scores, yes), {"accuracy": AIMS["accuracy"]})["accuracy"]
-    return Order(1 - found.value, found.threshold)
+    best = best_of(rank(scores, yes), {"accuracy": AIMS["accuracy"]})["accuracy"]
+    return Order(1 - best.value, best.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +219,9 @@ JUDGE = "If it was chosen on these cases, judge it on others, or use heldout thr
 def threshold_chosen_on_test_cases(subject: Evaluation, *, distinct: float = 10, digits: float = 4) -> Answer:
     """The threshold is one of the scores, or halfway between two, and the best one here.
 
-    Best for accuracy, F1, Youden's J or the costs that were given; a round one that is best for one of them alone may
-    be so by chance, and is one to know. A threshold that was chosen on the cases it is
-    judged by fits their chance too: what it reaches here is more than what it will reach on new cases.
+    “Best” is by accuracy, F1, Youden's J or the costs that were given; a round threshold that is best by only one of
+    them may be so by chance, and the severity is then only “to know”. A threshold that was chosen on the cases that
+    judge it also fits their noise: it will do worse on new cases.
     """
     used = subject.threshold
     if used is None:
@@ -239,10 +242,10 @@ def threshold_chosen_on_test_cases(subject: Evaluation, *, distinct: float = 10,
     reached = [name for name in aims if is_best(values[name], best[name])]
     facts |= {"values": values, "best": {name: found.value for name, found in best.items()}, "best_for": reached}
     if reached:
-        said = " and ".join(reached)
+        measures = " and ".join(reached)
         sure = len(reached) > 1 or digits_of(used) >= digits
         return Fired(
-            f"Of all thresholds, {figure(used)} is the one with the best {said} on these very cases.",
+            f"Of all thresholds, {figure(used)} is the one with the best {measures} on these very cases.",
             facts,
             f"{JUDGE}{needs_rows(subject)}.",
             severity="act" if sure else "know",
@@ -283,8 +286,8 @@ def _searchable(subject: Evaluation, distinct: float) -> Ranking | str:
 
 def _on_the_cases(ranking: Ranking, threshold: float) -> bool:
     """Whether the threshold is a score or halfway between two neighbours, as procedures that search for one give it."""
-    place = place_of(ranking, threshold)
-    near = [float(ranking.scores[at]) for at in (place - 1, place) if 0 <= at < len(ranking)]
+    index = place_of(ranking, threshold)
+    near = [float(ranking.scores[at]) for at in (index - 1, index) if 0 <= at < len(ranking)]
     return any(math.isclose(threshold, x, rel_tol=1e-9) for x in (*near, sum(near) / max(len(near), 1)))
 
 
@@ -300,41 +303,41 @@ def _on_the_cases(ranking: Ranking, threshold: float) -> bool:
 def predictions_beside_scores(subject: Evaluation, *, share: float = 0.01) -> Answer:
     """The predicted classes are not those that a threshold, or the highest score, would give.
 
-    Then ROC area and calibration speak of another classifier than accuracy, precision and recall: the columns are
-    of two models, or the scores were made in another way, as those of scikit-learn's SVC(probability=True) are.
+    Then ROC area and calibration describe another classifier than accuracy, precision and recall do: the columns come
+    from two models, or the scores were made in another way, as with scikit-learn's SVC(probability=True).
     """
-    held, reason = subject.predictions, why_no_scores(subject)
+    predictions, reason = subject.predictions, why_no_scores(subject)
     if reason:
         return NotApplicable(reason)
     if subject.threshold is not None:
-        return Passed("The predicted classes were made from the scores.", {"share": 0.0})
-    if held is None or held.scores is None:
-        return NotApplicable(f"{NOT_KEPT}, so it is not known which class was predicted at which score")
-    if held.scores.per_class:
-        astray, what = _beside_highest(held), "the class with the highest score"
+        return Passed(MADE_FROM_SCORES, {"share": 0.0})
+    if predictions is None or predictions.scores is None:
+        return NotApplicable(ANSWERS_NOT_KEPT)
+    if predictions.scores.per_class:
+        astray, what = _beside_highest(predictions), "the class with the highest score"
     else:
-        order = None if subject.positive is None else order_of(held, subject.positive)
+        order = None if subject.positive is None else order_of(predictions, subject.positive)
         if order is None:
             return NotApplicable(NO_POSITIVE_CLASS)
         astray, what = order.astray, "what any one threshold would give"
-    facts = {"share": astray, "cases": round(astray * held.n)}
+    facts = {"share": astray, "cases": round(astray * predictions.n)}
     if astray > share:
         cases = number_of(float(facts["cases"]), "case")
         return Fired(f"For {cases} ({percent(astray, 1)}) the predicted class is not {what}.", facts)
-    return Passed("The predicted classes follow the scores.", facts)
+    return Passed(FOLLOW_SCORES, facts)
 
 
-def _beside_highest(held: Predictions) -> float:
+def _beside_highest(predictions: Predictions) -> float:
     """The share of the cases whose predicted class has a lower score than another."""
-    if held.scores is None:
+    if predictions.scores is None:
         return 0.0
-    place, called, wrong = held.predicted_place, held.predicted, 0
-    for start in range(0, held.n, BLOCK):
+    index_of_code, called, wrong = predictions.predicted_place, predictions.predicted, 0
+    for start in range(0, predictions.n, BLOCK):
         part = slice(start, start + BLOCK)
-        scores = held.scores.values[part]
-        codes = place[called.codes[part].astype(np.int64) - called.offset]
+        scores = predictions.scores.values[part]
+        codes = index_of_code[called.codes[part].astype(np.int64) - called.offset]
         wrong += int(np.count_nonzero(scores[np.arange(len(scores)), codes] < scores.max(axis=1)))
-    return wrong / held.n
+    return wrong / predictions.n
 
 
 NO_COSTS = "no costs were given"
@@ -350,7 +353,7 @@ CHOOSE = f"Choose a threshold by the costs, judged on other cases: {HONESTLY}"
     advice="Say what each error costs; if they do cost the same, accuracy says as much.",
     reference="Tan, Steinbach & Kumar (2005), ch. 5; Elkan (2001), IJCAI",
     limits={"apart": "costs that are equal but for rounding"},
-    erratum="Cost is a linear function of accuracy, not proportional to it",
+    erratum=LINEAR_COST,
 )
 def symmetric_costs(subject: Evaluation, *, apart: float = 1e-9) -> Answer:
     """Every error costs the same, and so does every hit: then the cost says no more than the accuracy does.
@@ -372,13 +375,13 @@ def symmetric_costs(subject: Evaluation, *, apart: float = 1e-9) -> Answer:
         "hit_high": float(hits.max()),
     }
     if np.ptp(errors) <= apart * scale and np.ptp(hits) <= apart * scale:
-        said = f"Every error costs {figure(facts['error_low'])} and every hit {figure(facts['hit_low'])}"
+        sentence = f"Every error costs {figure(facts['error_low'])} and every hit {figure(facts['hit_low'])}"
         if facts["error_low"] <= facts["hit_low"] + apart * scale:
             same = facts["error_low"] >= facts["hit_low"] - apart * scale
             what = "the cost cannot tell models apart" if same else "the cost ranks the more accurate model lower"
-            return Fired(f"{said}: {what}.", facts, "Say what an error costs beyond a hit; are the two exchanged?")
+            return Fired(f"{sentence}: {what}.", facts, "Say what an error costs beyond a hit; are the two exchanged?")
         return Fired(
-            f"{said}: the cost ranks models as the accuracy does.",
+            f"{sentence}: the cost ranks models as the accuracy does.",
             facts,
         )
     return Passed(f"Errors cost from {figure(facts['error_low'])} to {figure(facts['error_high'])}.", facts)
@@ -396,9 +399,9 @@ def symmetric_costs(subject: Evaluation, *, apart: float = 1e-9) -> Answer:
 def costs_not_used(subject: Evaluation, *, excess: float = 0.1) -> Answer:
     """At the threshold in use the cases cost clearly more than at the one that the costs call for.
 
-    For probabilities that is spared / (spared + found), from what each right answer saves; for other scores, and where
-    the probabilities are off, the cheapest on these cases, corrected for the search. A model that was trained and cut
-    without the costs ignores them.
+    For probabilities that is the gain of a correct rejection over the sum of it and the gain of a hit; for other
+    scores, and where the probabilities are off, it is the cheapest threshold on these cases, corrected for the search.
+    A model whose training and threshold did not use the costs ignores them.
     """
     ready = _ready(subject)
     if isinstance(ready, str):
@@ -427,8 +430,8 @@ def costs_not_used(subject: Evaluation, *, excess: float = 0.1) -> Answer:
             where = _where(used, given=subject.threshold is not None)
             # A threshold that was found on these very cases is not one to use, and advice names none.
             by_rule = level == subject.level and other == stakes.threshold
-            said = _use(subject, other) if by_rule else CHOOSE
-            return Fired(_dearer(where, cost, other, cheaper), facts, f"{said}{needs_rows(subject)}.")
+            advice = _use(subject, other) if by_rule else CHOOSE
+            return Fired(_dearer(where, cost, other, cheaper), facts, f"{advice}{needs_rows(subject)}.")
     where = _where(used, given=subject.threshold is not None)
     return Passed(f"{where} a case costs {plain(cost)}; no other is clearly cheaper.", facts)
 
@@ -460,8 +463,8 @@ def _dearer(where: str, cost: float, other: float, cheaper: float) -> str:
     there = "if all are called negative" if np.isinf(other) else f"at {figure(other)}"
     if cheaper > 0:
         times = cost / cheaper
-        said = f"{times:.1f}" if times < 10 else f"{times:,.0f}"
-        return f"{where} the costs you gave are {said} times those {there}."
+        factor = f"{times:.1f}" if times < 10 else f"{times:,.0f}"
+        return f"{where} the costs you gave are {factor} times those {there}."
     return f"{where} a case costs {plain(cost)}, {there} {plain(cheaper)}."
 
 
@@ -523,7 +526,7 @@ def _least_saving(
     about="evaluation",
     title="More accurate than one constant prediction, but more expensive",
     severity="act",
-    advice="Choose by the costs: train or cut the model with them, or give the constant prediction.",
+    advice="Choose by the costs: use them in training or for the threshold, or give the constant prediction.",
     reference="Tan, Steinbach & Kumar (2005), ch. 5; Provost & Fawcett (1997), KDD",
     limits={"excess": "any excess counts; what would matter is for the user to say"},
 )
@@ -551,13 +554,13 @@ def accurate_but_dearer(subject: Evaluation, *, excess: float = 0.0) -> Answer:
         "constant_cost": least,
     }
     names = "the classifier", f"always predicting {quoted(answer)}"
-    said = more_accurate_costs_more((right[0], cost), (right[1], least), names) if cost > least + excess else ""
-    if said:
+    sentence = more_accurate_costs_more((right[0], cost), (right[1], least), names) if cost > least + excess else ""
+    if sentence:
         low = _least_excess(subject, costs, cheapest)
         facts["low"] = low
         # nan compares as false: without an interval the value alone decides.
         if not low <= 0:
-            return Fired(said, facts)
+            return Fired(sentence, facts)
     return Passed(
         f"It costs {plain(cost)} at accuracy {share(right[0])}; {names[1]} {plain(least)} at {share(right[1])}.", facts
     )

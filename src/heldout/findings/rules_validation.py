@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import write_sentence
 from heldout.arrays import Floats
 from heldout.findings.rule import Answer, Fired, NotApplicable, Passed, between, rule
-from heldout.findings.rules_data import KOHAVI, TRAINING_CASES, feature_column, same_rows
-from heldout.learners.problem import Problem
-from heldout.resampling.learning_curve import HARDLY, HELPS, UNKNOWN, LearningCurve
-from heldout.results.validation import NO_TRAINING_PREDICTIONS, Validation
-from heldout.show.numbers import limits, share
+from heldout.findings.rules_data import KOHAVI, SPARSE, TRAINING_CASES, feature_column, same_rows
+from heldout.review import QUESTIONS
+from heldout.show.numbers import in_brackets, share
 
+if TYPE_CHECKING:
+    from heldout.learners.problem import Problem
+    from heldout.resampling.learning_curve import LearningCurve
+    from heldout.results.validation import Validation
+
+HELPS, HARDLY, UNKNOWN = QUESTIONS["more data"]
 RESUBSTITUTION = "resubstitution"
 CANNOT_BE_TOLD = "whether more data would help cannot be told"
 
@@ -31,8 +37,8 @@ CANNOT_BE_TOLD = "whether more data would help cannot be told"
 def tested_on_training_cases(seen: Validation) -> Answer:
     """The plan tests the model on the very cases that it was trained on.
 
-    The error of a model on its own training cases is too low, and for one that remembers them it is nothing at all: the
-    nearest neighbour is never wrong there.
+    The error of a model on its own training cases is too low, and a model that memorises them has none: the nearest
+    neighbour is never wrong there.
     """
     facts: dict[str, object] = {"plan": seen.plan.text}
     if seen.plan.judging.kind == RESUBSTITUTION:
@@ -58,8 +64,8 @@ def tested_on_training_cases(seen: Validation) -> Answer:
 def identical_errors(seen: Validation, *, chance: float = 0.05) -> Answer:
     """Every case gets the same answer from models that were trained on it and from those that were not.
 
-    A model that was trained before the splits were made answers as it always does, whichever split tests it. Where
-    neither error is above 0, or a constant is answered, the errors are equal for another reason; with few, by chance.
+    A model that was trained before the splits were made answers as it always does, whichever split tests it. Where both
+    errors are 0, or the prediction is constant, they are equal for another reason; with few errors, by chance.
     """
     why = _no_two_errors(seen)
     if why:
@@ -82,14 +88,16 @@ def identical_errors(seen: Validation, *, chance: float = 0.05) -> Answer:
     # The most likely number of errors of a binomial has about this probability.
     likely = 1 / math.sqrt(2 * math.pi * spread) if spread > 1 else 1.0
     facts = {"training_error": trained, "test_error": tested, "answers": len(rows), "differ": differ, "chance": likely}
-    said = f"{differ:,} of {len(rows):,} predictions of training cases differ from those of the same cases when tested"
+    sentence = (
+        f"{differ:,} of {len(rows):,} predictions of training cases differ from those of the same cases when tested"
+    )
     if not differ and likely < chance:
         return Fired(
             f"Training and test error are identical, {share(tested)}: all {len(rows):,} predictions of training cases "
             "are those of the test.",
             facts,
         )
-    return Passed(f"{said}.", facts)
+    return Passed(f"{sentence}.", facts)
 
 
 @rule(
@@ -105,21 +113,21 @@ def identical_errors(seen: Validation, *, chance: float = 0.05) -> Answer:
 def overfitting(seen: Validation, *, gap: float = 0.05) -> Answer:
     """The error on test cases is higher than that on training cases, by more than a limit and beyond doubt.
 
-    The training error of such a model says nothing of new cases; and a simpler one, with more training error, may have
-    less test error.
+    The training error of such a model says nothing about new cases, and a simpler model with more training error may
+    have less test error.
     """
-    found = seen.gap
+    excess = seen.gap
     if seen.plan.judging.kind == RESUBSTITUTION:
         return NotApplicable(TRAINING_CASES)
-    if math.isnan(found.value):
-        return NotApplicable(found.undefined or "the gap is not defined")
-    if math.isnan(found.low):
+    if math.isnan(excess.value):
+        return NotApplicable(excess.undefined or "the gap is not defined")
+    if math.isnan(excess.low):
         return NotApplicable("the gap between training and test error has no interval here")
-    facts = {"gap": found.value, "low": found.low, "high": found.high, "limit": gap}
-    said = f"{share(found.value)} [{limits(found.low, found.high)}]"
-    if found.low > gap:
-        return Fired(f"It overfits: the test error is higher than the training error by {said}.", facts)
-    return Passed(f"The test error less the training error is {said}.", facts)
+    facts = {"gap": excess.value, "low": excess.low, "high": excess.high, "limit": gap}
+    figures = f"{share(excess.value)} {in_brackets(excess.low, excess.high)}"
+    if excess.low > gap:
+        return Fired(f"It overfits: the test error is higher than the training error by {figures}.", facts)
+    return Passed(f"The test error less the training error is {figures}.", facts)
 
 
 @rule(
@@ -161,11 +169,11 @@ def underfitting(seen: Validation, *, gap: float = 0.05, excess: float = 0.05, c
     # The differences of single cases are those of McNemar's test, where every case was tested once.
     spread = math.sqrt(float((more**2).sum()))
     facts["chance"] = 0.5 * math.erfc(float(more.sum()) / (math.sqrt(2) * spread)) if spread else 1.0
-    said = f"test error {share(facts['error'])}, that of {VOTERS} nearest neighbours {share(facts['neighbours'])}"
+    sentence = f"test error {share(facts['error'])}, that of {VOTERS} nearest neighbours {share(facts['neighbours'])}"
     if seen.gap.value < gap and float(more.mean()) > excess and facts["chance"] < chance:
         trained = share(seen.evaluation["error_rate"].value - seen.gap.value)
-        return Fired(f"It underfits: training error {trained}, {said}.", facts)
-    return Passed(f"It is not seen to underfit: {said}.", facts)
+        return Fired(f"It underfits: training error {trained}, {sentence}.", facts)
+    return Passed(f"Nothing shows that it underfits: {sentence}.", facts)
 
 
 # A plain vote that needs no fitting: an error that the features allow, whatever the learner makes of them.
@@ -176,13 +184,14 @@ MOST_VOTES = 2000
 def vote_of_neighbours(problem: Problem) -> tuple[NDArray[np.int64], Floats] | str:
     """For some rows whether the vote of the nearest others is wrong; or why there is none.
 
+    >>> from heldout.learners.problem import Problem
     >>> corners = np.repeat([[0.0, 0.0], [0.0, 9.0], [9.0, 0.0], [9.0, 9.0]], 8, axis=0) + np.arange(32)[:, None] / 99
     >>> truth = np.repeat([0, 1, 1, 0], 8)
     >>> float(vote_of_neighbours(Problem(corners, truth, truth, (0, 1)))[1].sum())
     0.0
     """
     if hasattr(problem.features, "tocsr"):
-        return "the features are a sparse matrix"
+        return SPARSE
     if len(np.unique(same_rows(problem))) < 0.99 * problem.n:
         return "rows stand more than once, so that neighbours are copies"
     step = max(1, math.ceil(problem.n / MOST_VOTES))
@@ -264,6 +273,8 @@ def one_holdout(seen: Validation, *, cases: float = 1000) -> Answer:
 
 def _no_two_errors(seen: Validation) -> str:
     """Why there are no two errors to compare, where there are none."""
+    from heldout.results.validation import NO_TRAINING_PREDICTIONS
+
     if seen.plan.judging.kind == RESUBSTITUTION:
         return TRAINING_CASES
     if seen.optimism is not None:
@@ -301,8 +312,8 @@ def still_falling(curve: LearningCurve, *, drop: float = 0.01) -> Answer:
     if curve.claim == UNKNOWN:
         return NotApplicable(CANNOT_BE_TOLD)
     if law.shape != "falling":
-        said = "is flat within its noise" if law.shape == "flat" else "rises"
-        return Passed(f"The curve {said}: {_points(law.slope.value)} per doubling.", slope, (curve.claim,))
+        course = "is flat within its noise" if law.shape == "flat" else "rises"
+        return Passed(f"The curve {course}: {_points(law.slope.value)} per doubling.", slope, (curve.claim,))
     now, later = law.at(law.present).value, law.at(2 * law.present)
     twice = later.value
     facts = {"rows": law.present, "error": now, "error_at_twice": twice, "drop": now - twice, **slope}
@@ -331,18 +342,16 @@ def still_falling(curve: LearningCurve, *, drop: float = 0.01) -> Answer:
 def memorising(curve: LearningCurve, *, training: float = 0.005, test: float = 0.1) -> Answer:
     """At the largest training set the training error is nil and the test error is high.
 
-    The training error then says nothing, and what is learned is the cases themselves more than what they have in
+    The training error then says nothing, and the model has learned the cases themselves rather than what they have in
     common.
     """
-    trained, tested = float(curve.mean("training")[-1]), float(curve.mean("test")[-1])
-    if math.isnan(trained) or math.isnan(tested):
+    largest = _errors_at_largest(curve)
+    if largest is None:
         return NotApplicable("no model of the largest size was finished with predictions of its training cases")
-    low = float(curve.low[-1])
-    facts = {"size": curve.sizes[-1], "training_error": trained, "test_error": tested, "test_low": low}
-    said = f"training error {share(trained)}, test error {share(tested)} with {curve.sizes[-1]:,} training cases"
-    if trained <= training and low > test:
-        return Fired(f"It memorises: {said}.", facts)
-    return Passed(f"{said[0].upper()}{said[1:]}.", facts)
+    facts, sentence = largest
+    if facts["training_error"] <= training and facts["test_low"] > test:
+        return Fired(f"It memorises: {sentence}.", facts)
+    return Passed(write_sentence(sentence), facts)
 
 
 @rule(
@@ -360,10 +369,10 @@ def few_draws(curve: LearningCurve, *, draws: float = 5) -> Answer:
     The limits of the law come from resampling the draws, and with a handful of them there is little to resample.
     """
     facts = {"draws": curve.draws}
-    said = f"{curve.draws:,} training set{'s' * (curve.draws != 1)} of each size"
+    sentence = f"{curve.draws:,} training set{'s' * (curve.draws != 1)} of each size"
     if curve.draws < draws:
-        return Fired(f"There {'is' if curve.draws == 1 else 'are'} only {said}.", facts)
-    return Passed(f"There are {said}.", facts)
+        return Fired(f"There {'is' if curve.draws == 1 else 'are'} only {sentence}.", facts)
+    return Passed(f"There are {sentence}.", facts)
 
 
 @rule(
@@ -371,7 +380,7 @@ def few_draws(curve: LearningCurve, *, draws: float = 5) -> Answer:
     about="learning curve",
     title="Training and test error have met",
     severity="know",
-    advice="For fewer errors use other features or a more flexible model: more cases will not bring them.",
+    advice="For fewer errors use other features or a more flexible model: more cases will not help.",
     reference="Hastie, Tibshirani & Friedman (2009), ch. 7; Cortes, Jackel, Solla, Vapnik & Denker (1993), NIPS 6",
     limits={
         "gap": "convention: two points of error apart, the two curves have met",
@@ -382,20 +391,29 @@ def few_draws(curve: LearningCurve, *, draws: float = 5) -> Answer:
 def curves_have_met(curve: LearningCurve, *, gap: float = 0.02, test: float = 0.1) -> Answer:
     """With all cases the training error is about the test error, which is high and falls no more.
 
-    What is left is noise that no model removes, or what this model is too simple to follow; more cases of the same
-    kind change neither.
+    What is left is noise that no model removes, or structure that this model is too simple to follow; more cases of the
+    same kind change neither.
     """
-    trained, tested = float(curve.mean("training")[-1]), float(curve.mean("test")[-1])
-    if math.isnan(trained) or math.isnan(tested):
+    largest = _errors_at_largest(curve)
+    if largest is None:
         return NotApplicable("no model of the largest size was finished with predictions of its training cases")
     if curve.claim == UNKNOWN:
         return NotApplicable(CANNOT_BE_TOLD)
-    low = float(curve.low[-1])
-    facts = {"size": curve.sizes[-1], "training_error": trained, "test_error": tested, "test_low": low}
-    said = f"training error {share(trained)}, test error {share(tested)} with {curve.sizes[-1]:,} training cases"
-    if curve.claim == HARDLY and abs(tested - trained) < gap and low > test:
-        return Fired(f"Training and test error have met: {said}.", facts)
-    return Passed(f"{said[0].upper()}{said[1:]}.", facts)
+    facts, sentence = largest
+    apart = abs(facts["test_error"] - facts["training_error"])
+    if curve.claim == HARDLY and apart < gap and facts["test_low"] > test:
+        return Fired(f"Training and test error have met: {sentence}.", facts)
+    return Passed(write_sentence(sentence), facts)
+
+
+def _errors_at_largest(curve: LearningCurve) -> tuple[dict[str, float], str] | None:
+    """Both errors at the largest size, as facts and in words; None where one is not known."""
+    trained, tested = float(curve.mean("training")[-1]), float(curve.mean("test")[-1])
+    if math.isnan(trained) or math.isnan(tested):
+        return None
+    size = curve.sizes[-1]
+    facts = {"size": size, "training_error": trained, "test_error": tested, "test_low": float(curve.low[-1])}
+    return facts, f"training error {share(trained)}, test error {share(tested)} with {size:,} training cases"
 
 
 def _points(change: float) -> str:

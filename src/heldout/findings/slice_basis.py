@@ -84,12 +84,20 @@ class Basis(ABC):
 
     def estimate(self, confusion: Confusion, quantity: Quantity) -> Estimate:
         """The estimate on the counts of a slice, as the whole is estimated."""
-        made = self.estimator
-        if type(made) is not Estimator:
+        estimator = self.estimator
+        if type(estimator) is not Estimator:
             # An estimator of folds knows values of single folds, which slices do not have.
-            made = Estimator(confusion, made.level, made.seed, made.replicates, made.method, made.plan, made.one_sided)
-            return made.ask(quantity)
-        return replace(made, confusion=confusion).ask(quantity)
+            estimator = Estimator(
+                confusion,
+                estimator.level,
+                estimator.seed,
+                estimator.replicates,
+                estimator.method,
+                estimator.plan,
+                estimator.one_sided,
+            )
+            return estimator.ask(quantity)
+        return replace(estimator, confusion=confusion).ask(quantity)
 
 
 @dataclass(frozen=True)
@@ -122,8 +130,8 @@ class RowBasis(Basis):
         """The counts of every slice of a column, or of every pair of slices of two."""
         key = tuple(column.name for column in columns)
         if key not in self._counted:
-            held = [self.column(name) for name in key]
-            self._counted[key] = count_slices(self.predictions, self.labels, held)
+            key_columns = [self.column(name) for name in key]
+            self._counted[key] = count_slices(self.predictions, self.labels, key_columns)
         return self._counted[key]
 
     def paired(self, columns: Sequence[Divided]) -> list[tuple[Divided, Divided]]:
@@ -168,12 +176,12 @@ def notes_of_tests(basis: Basis, searched: int) -> list[str]:
     """What a reader must know of the tests of so many slices."""
     corrected = f"p-values are corrected for {number_of(searched, 'slice')} by Holm's method"
     plain = f"{corrected}; intervals are of each slice alone" if searched else ""
-    said = [one for one in (basis.untested or plain,) if one]
+    notes = [note for note in (basis.untested or plain,) if note]
     if basis.grouped:
-        said.append("rows of one group are not independent: differences have a standard error over groups")
+        notes.append("rows of one group are not independent: differences have a standard error over groups")
     elif basis.weighted:
-        said.append("differences use the effective number of cases that the weights leave")
-    return said
+        notes.append("differences use the effective number of cases that the weights leave")
+    return notes
 
 
 def notes_of_columns(single: Sequence[str]) -> list[str]:

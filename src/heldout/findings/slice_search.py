@@ -30,19 +30,17 @@ from heldout.findings.slice_basis import (
     notes_of_columns,
     notes_of_tests,
 )
-from heldout.intervals.cluster_errors import effective_scale
+from heldout.intervals.cluster_errors import cluster_spread, effective_scale, groups_behind
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.estimate import NO_INTERVAL, Estimate
-from heldout.intervals.group_leverage import class_shares, group_spread
+from heldout.intervals.estimate import NO_INTERVAL, Estimate, PairTest, undefined_test
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.intervals.target import Subject
 from heldout.measures.cells import class_cells
 from heldout.measures.quantity import Quantity
 from heldout.predictions.table import Predictions
-from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
-from heldout.results.slices import Divided, Slice, Slices, verdict
+from heldout.results.slices import NOT_COUNTED, Divided, Slice, Slices, verdict
 from heldout.show.numbers import number_of
 
 # One side of a difference: how many of how many cases, or counts where the quantity is no share.
@@ -50,7 +48,7 @@ Side = tuple[float, float] | Confusion
 
 EXACT = "fisher, twice the smaller tail"
 CLUSTERED = "t over groups"
-ONE_SIDE = "a group is the unit of chance, and one of the two sides has fewer than two"
+ONE_SIDE = "a group is the unit of chance, and one of the two sides has fewer than two with such cases"
 NO_SPREAD = "no group differs from another, so the standard error is zero and says nothing"
 LOST_IN_SUMS = 60
 
@@ -89,10 +87,10 @@ def share_of(confusion: Confusion, quantity: Quantity) -> tuple[float, float] | 
     if confusion.weighted or confusion.clusters is not None:
         return None
     trials = Estimator(confusion).subject(quantity).trials
-    if trials is None or quantity.bound.measure.name == "no_information_rate":
+    if trials is None or quantity.bound.measure.of_commonest:
         return None
-    place = 0 if quantity.class_ is None else confusion.index(quantity.class_)
-    top, bottom = (float(np.asarray(part).reshape(-1)[place]) for part in trials)
+    index = 0 if quantity.class_ is None else confusion.index(quantity.class_)
+    top, bottom = (float(np.asarray(part).reshape(-1)[index]) for part in trials)
     # Parts of cases that were predicted several times are no whole ones.
     whole = confusion.counts.dtype.kind == "i"
     return (top, bottom) if whole else None
@@ -102,20 +100,20 @@ def shares_of(counted: SliceCounts, quantity: Quantity) -> tuple[Floats, Floats]
     """How many of how many cases in every slice at once, as `share_of` finds for one; otherwise None."""
     measure, cases = quantity.bound.measure, counted.cases
     plain = counted.weights is None and counted.groups is None and measure.kind == "proportion"
-    if not plain or quantity.average is not None or measure.name == "no_information_rate":
+    if not plain or quantity.average is not None or measure.of_commonest:
         return None
 
     def summed(rows: NDArray[np.bool_]) -> Floats:
-        found = np.bincount(cases.fold[rows], weights=cases.counts[rows], minlength=len(cases))
-        return np.asarray(found, dtype=np.float64)
+        totals = np.bincount(cases.fold[rows], weights=cases.counts[rows], minlength=len(cases))
+        return np.asarray(totals, dtype=np.float64)
 
     if quantity.class_ is None:
         if not set(measure.cells) <= {"n", "correct"}:
             return None
         top, bottom = quantity.bound.pair({"n": cases.sizes, "correct": summed(cases.truth == cases.predicted)})
     else:
-        place = cases.labels.index(quantity.class_)
-        of_class, called = cases.truth == place, cases.predicted == place
+        index = cases.labels.index(quantity.class_)
+        of_class, called = cases.truth == index, cases.predicted == index
         corners = (of_class & called, of_class & ~called, ~of_class & called, ~of_class & ~called)
         top, bottom = quantity.bound.pair(class_cells(*map(summed, corners)))
     return np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
@@ -138,10 +136,10 @@ def _quick_counts(inside: Side, outside: Side, quantity: Quantity) -> tuple[floa
     if one is not None and two is not None:
         return quick_test(one, two, quantity)
     if inside.clusters is not None:
-        found = clustered(inside, outside, quantity, 0.95)
+        test = clustered(inside, outside, quantity, 0.95)
     else:
-        found = compare_unpaired(inside, outside, quantity, method=_quick_method(inside, quantity))
-    return found.difference, found.p
+        test = compare_unpaired(inside, outside, quantity, method=_quick_method(inside, quantity))
+    return test.difference, test.p
 
 
 def _quick_method(confusion: Confusion, quantity: Quantity) -> str:
@@ -169,74 +167,67 @@ def against_rest(
         # The normal interval held the difference of F1 in half of the slices of five cases.
         one, two = (Estimator(side, level, seed=seed).ask(quantity) for side in (inside, outside))
         return compare_estimates(one, two, level, inside.n_cases + outside.n_cases)
-    found = compare_unpaired(inside, outside, quantity, method=method, level=level, seed=seed)
+    test = compare_unpaired(inside, outside, quantity, method=method, level=level, seed=seed)
     shares = share_of(inside, quantity), share_of(outside, quantity)
-    if found.undefined or shares[0] is None or shares[1] is None:
-        return found
-    return replace(found, p=exact_p(*shares[0], *shares[1]), method=EXACT, statistic=math.nan)
+    if test.undefined or shares[0] is None or shares[1] is None:
+        return test
+    return replace(test, p=exact_p(*shares[0], *shares[1]), method=EXACT, statistic=math.nan)
 
 
 def clustered(inside: Confusion, outside: Confusion, quantity: Quantity, level: float) -> PairTest:
     """The difference where rows come in groups, which may have rows on both sides.
 
-    The influences of a group on the two sides are subtracted before they are squared, so that a group which is hard in
-    the slice and outside it does not count as two. Leverage and degrees of freedom are those of unequal groups, at most
-    one less than the groups of the smaller side.
+    Its limits are those of the two sides, which have the leverage and the degrees of freedom of their own groups, and a
+    width where all cases of a side are right; they are joined with the correlation that groups with rows on both sides
+    make. The p-value is that of t, whose standard error is told by the limit nearer to zero. Its degrees of freedom are
+    the fewer of both sides, and at most one less than the groups that have cases behind the quantity.
     """
     nan, cases = math.nan, inside.n_cases + outside.n_cases
-    sides = [Estimator(confusion).subject(quantity) for confusion in (inside, outside)]
-    place = 0 if quantity.class_ is None else inside.index(quantity.class_)
-    values = [float(np.asarray(subject.value).reshape(-1)[place]) for subject in sides]
-    difference = values[0] - values[1]
+    subjects = [Estimator(confusion).subject(quantity) for confusion in (inside, outside)]
+    index = 0 if quantity.class_ is None else inside.index(quantity.class_)
+    one, two = (Estimator(confusion, level).ask(quantity) for confusion in (inside, outside))
+    difference = one.value - two.value
     if math.isnan(difference):
-        return PairTest(nan, nan, nan, level, CLUSTERED, nan, cases, undefined=quantity.bound.undefined)
-    influences = [_influence(subject, place) for subject in sides]
-    fewest = min(len(side.keys) for side in influences)
+        return undefined_test(quantity.bound.undefined, level, CLUSTERED, cases)
+    fewest = min(_at(groups_behind(subject), index) for subject in subjects)
     if fewest < 2:
         return PairTest(difference, nan, nan, level, CLUSTERED, nan, cases, note=ONE_SIDE)
-    keys, code = join_keys([side.keys for side in influences])
-    signed = np.concatenate([influences[0].pull, -influences[1].pull])
-    independent = sum(side.independent for side in influences)
-    side_of = np.repeat([0, 1], [len(side.keys) for side in influences])
-    shares, pulls = class_shares(
-        code, side_of, np.concatenate([side.size for side in influences]),
-        np.array([side.independent for side in influences]), np.array([side.squares for side in influences]), len(keys),
-    )  # fmt: skip
-    spread = group_spread(sums_by(code, signed, len(keys)), shares, pulls, independent=independent)
-    error = math.sqrt(spread.variance)
+    sides = ((estimate.value, estimate.low, estimate.high) for estimate in (one, two))
+    _, low, high = mover_difference(*sides, correlation=_correlation(subjects, index))
+    from scipy.special import stdtr, stdtrit
+
+    df = min(fewest - 1.0, *(_at(cluster_spread(subject)[1], index) for subject in subjects))
+    error = (difference - low if difference > 0 else high - difference) / float(stdtrit(df, (1 + level) / 2))
     if not error:
         note = NO_SPREAD if difference else ""
         return PairTest(difference, nan, nan, level, CLUSTERED, nan if difference else 1.0, cases, note=note)
-    from scipy.special import stdtr, stdtrit
-
-    df = min(fewest - 1.0, spread.df)
-    half = float(stdtrit(df, (1 + level) / 2)) * error
-    low, high = difference - half, difference + half
     if quantity.bound.measure.bounded:
         reach = quantity.bound.measure.high - quantity.bound.measure.low
         low, high = max(low, -reach), min(high, reach)
     p = 2 * float(stdtr(df, -abs(difference) / error))
     return PairTest(
         difference, low, high, level, CLUSTERED, p, cases, statistic=difference / error, df=df,
-        note=OVER_GROUPS, interval_method=CLUSTERED,
+        note=OVER_GROUPS, interval_method=MOVER,
     )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _SideInfluence:
-    """The groups on one side: how far each pulls the value, its size, and the variance that single cases would give.
-
-    `squares` is the sum of the squared weights of all cases.
-    """
-
-    keys: NDArray[Any]
-    pull: Floats
-    size: Floats
-    independent: float
-    squares: float
+def _at(values: Any, place: int) -> float:
+    """The value of one class, or the only one there is."""
+    return float(np.asarray(values).reshape(-1)[place])
 
 
-def _influence(subject: Subject, place: int) -> _SideInfluence:
+def _correlation(subjects: Sequence[Subject], place: int) -> float:
+    """How the values on two sides go together: by the groups that have rows on both, 0 where there are none."""
+    pulls = [_pulls(subject, place) for subject in subjects]
+    keys, code = join_keys([own for own, _ in pulls])
+    parts = np.split(code, [len(pulls[0][0])])
+    one, two = (sums_by(part, pull, len(keys)) for part, (_, pull) in zip(parts, pulls, strict=True))
+    squares = float(one @ one) * float(two @ two)
+    return float(one @ two) / math.sqrt(squares) if squares > 0 else 0.0
+
+
+def _pulls(subject: Subject, place: int) -> tuple[NDArray[Any], Floats]:
+    """The groups of one side, and how far each pulls the value."""
     confusion = subject.confusion
     clusters = require(confusion.clusters, "there are no groups")
     slope = subject.gradient
@@ -245,14 +236,7 @@ def _influence(subject: Subject, place: int) -> _SideInfluence:
         corner = np.where(of_class[0], np.where(of_class[1], 0, 1), np.where(of_class[1], 2, 3))
         slope = slope[place][corner]
     count = clusters.count.astype(np.float64)
-    squares = confusion.counts if confusion.squares is None else confusion.squares
-    return _SideInfluence(
-        clusters.keys,
-        sums_by(clusters.group, count * slope[clusters.cell], clusters.number),
-        sums_by(clusters.group, count, clusters.number),
-        float((squares * slope**2).sum()),
-        float(squares.sum()),
-    )
+    return clusters.keys, sums_by(clusters.group, count * slope[clusters.cell], clusters.number)
 
 
 def effective_trials(confusion: Confusion, quantity: Quantity) -> float:
@@ -262,8 +246,8 @@ def effective_trials(confusion: Confusion, quantity: Quantity) -> float:
         subject = subject.scaled(effective_scale(subject))
     if subject.trials is None:
         return float(confusion.n)
-    place = 0 if quantity.class_ is None else confusion.index(quantity.class_)
-    return float(np.asarray(subject.trials[1]).reshape(-1)[place])
+    index = 0 if quantity.class_ is None else confusion.index(quantity.class_)
+    return float(np.asarray(subject.trials[1]).reshape(-1)[index])
 
 
 def compare_estimates(inside: Estimate, outside: Estimate, level: float, cases: int) -> PairTest:
@@ -273,15 +257,14 @@ def compare_estimates(inside: Estimate, outside: Estimate, level: float, cases: 
     Bland (2011), BMJ 343, d2304.
     """
     nan = math.nan
-    difference, low, high = mover_difference(*((one.value, one.low, one.high) for one in (inside, outside)))
+    difference, low, high = mover_difference(
+        *((estimate.value, estimate.low, estimate.high) for estimate in (inside, outside))
+    )
     if math.isnan(difference):
-        return PairTest(nan, nan, nan, level, MOVER, nan, cases, undefined=inside.undefined or outside.undefined)
+        return undefined_test(inside.undefined or outside.undefined, level, MOVER, cases)
     error = (difference - low if difference > 0 else high - difference) / z_value(level)
     p = math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else (nan if difference else 1.0)
     return PairTest(difference, low, high, level, MOVER, p, cases, interval_method=MOVER)
-
-
-NOT_COUNTED = "slices of two columns were not counted, because there are many rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,14 +282,14 @@ class _Candidate:
 
 def worst_of(
     basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate, *,
-    depth: int = 2, most: int = 10, least: int = LEAST_CASES,
+    depth: int, most: int,
 ) -> Slices:  # fmt: skip
     """The slices of one column, and of two, in which most goes wrong beyond what goes wrong elsewhere.
 
-    Candidates have at least `least` cases inside and outside. They are ranked by excess: how much worse than the rest,
-    times how many cases. A slice of two columns must be worse than the rest and than what is left of each of its two
-    parents; its p-value is the largest of those three (Berger 1982, Technometrics 24, 295-300), and it is listed only
-    where that is at most 1 − level. All candidates count in the correction, whether listed or not.
+    Candidates have LEAST_CASES cases or more inside and outside. They are ranked by excess: how much worse than the
+    rest, times how many cases. A slice of two columns must be worse than the rest and than what is left of each of its
+    two parents; its p-value is the largest of those three (Berger 1982, Technometrics 24, 295-300), and it is listed
+    only where that is at most 1 − level. All candidates count in the correction, whether listed or not.
     """
     direction = quantity.bound.measure.direction
     if quantity.is_score or direction not in ("higher", "lower"):
@@ -315,16 +298,16 @@ def worst_of(
             f"{quantity.bound.name} {what}, so there is no search for the slices where it is worst.",
             hint="use a measure of counts such as error_rate, recall or 'macro f1'; slices() takes any.",
         )
-    depth, most, least = check_whole("depth", depth, 1), check_whole("most", most, 1), check_whole("least", least, 1)
+    depth, most = check_whole("depth", depth, 1), check_whole("most", most, 1)
     if depth > 2:
         raise OptionError(f"Slices are searched to depth 2. Got {depth}.", hint="leave depth out.")
-    single = [found for column in columns for found in _singles(basis, quantity, column, least)]
+    single = [found for column in columns for found in _singles(basis, quantity, column)]
     # Without tests there is no telling whether a slice of two columns is worse beyond its parents.
     known = basis.paired(columns) if depth == 2 else []
     paired = [] if basis.untested else known
     uncounted = [NOT_COUNTED] if depth == 2 and len(columns) > 1 and not known else []
     depth = 1 if uncounted else depth
-    pairs = [found for both in paired for found in _pairs(basis, quantity, both, least)]
+    pairs = [found for both in paired for found in _pairs(basis, quantity, both)]
     candidates = [*single, *pairs]
     p_values = [math.nan if basis.untested else found.p for found in candidates]
     corrected = adjust_p_values(p_values, CORRECTION).tolist() if candidates else []
@@ -332,31 +315,31 @@ def worst_of(
         (at for at, found in enumerate(candidates) if found.excess > 0 and found.beyond),
         key=lambda at: (-candidates[at].excess, at),
     )
-    made = tuple(_listed(basis, quantity, candidates[at], p_values[at], corrected[at]) for at in order[:most])
+    slices = tuple(_listed(basis, quantity, candidates[at], p_values[at], corrected[at]) for at in order[:most])
     level = basis.estimator.level
     worse = sum(corrected[at] <= 1 - level for at in order)
     alone = basis.undivided(columns)
-    said = _search_notes(basis, len(single), len(pairs), len(order), most, least)
+    notes = _search_notes(basis, len(single), len(pairs), len(order), most)
     return Slices(
-        whole, made, len(candidates), level, worse, worst=True, depth=depth, least=least,
-        notes=(*said, *uncounted, *notes_of_columns(alone)),
+        whole, slices, len(candidates), level, worse, worst=True, depth=depth, least=LEAST_CASES,
+        notes=(*notes, *uncounted, *notes_of_columns(alone)),
         untested=basis.untested, single=alone,
     )  # fmt: skip
 
 
-def _search_notes(basis: Basis, single: int, pairs: int, worse: int, most: int, least: int) -> tuple[str, ...]:
-    said = [f"searched {number_of(single, 'slice')} of one column" + (f" and {pairs:,} of two" if pairs else "")]
-    said[0] += f" with at least {least} cases; ranked by how much worse than the rest, times the number of cases"
+def _search_notes(basis: Basis, single: int, pairs: int, worse: int, most: int) -> tuple[str, ...]:
+    notes = [f"searched {number_of(single, 'slice')} of one column" + (f" and {pairs:,} of two" if pairs else "")]
+    notes[0] += f" with at least {LEAST_CASES} cases; ranked by how much worse than the rest, times the number of cases"
     # The worst of many look worse than they are (selection bias): Efron (2011), JASA 106, 1602-1614.
-    said[0] += "; intervals are not adjusted for this choice, so the worst look worse than they are"
+    notes[0] += "; intervals are not adjusted for this choice, so the worst look worse than they are"
     if pairs:
-        said.append(
+        notes.append(
             "a slice of two columns is listed only where it is worse than the rest and than what is left of each of "
             "the two it lies in, each test at the level; its p is the largest of the three"
         )
     if worse > most:
-        said.append(f"{worse - most:,} more are worse than the rest, most of them by chance")
-    return (*said, *notes_of_tests(basis, single + pairs))
+        notes.append(f"{worse - most:,} more are worse than the rest, most of them by chance")
+    return (*notes, *notes_of_tests(basis, single + pairs))
 
 
 class _Sides:
@@ -391,16 +374,16 @@ class _Sides:
         return effective_trials(self.counted[place], self.quantity) if self.shares is None else self.shares[1][place]
 
 
-def _singles(basis: Basis, quantity: Quantity, column: Divided, least: int) -> Iterator[_Candidate]:
+def _singles(basis: Basis, quantity: Quantity, column: Divided) -> Iterator[_Candidate]:
     sides = _Sides(basis.counts([column]), quantity)
     for place, size in enumerate(sides.counted.sizes.tolist()):
-        if min(size, sides.total - size) >= least:
+        if min(size, sides.total - size) >= LEAST_CASES:
             difference, p = quick_test(sides.inside(place), sides.outside(place), quantity)
             excess = excess_of(difference, sides.cases(place), quantity.bound.measure.direction)
             yield _Candidate((column,), place, int(sides.counted.keys[place]), size, p, excess)
 
 
-def _pairs(basis: Basis, quantity: Quantity, columns: tuple[Divided, Divided], least: int) -> Iterator[_Candidate]:
+def _pairs(basis: Basis, quantity: Quantity, columns: tuple[Divided, Divided]) -> Iterator[_Candidate]:
     sides = _Sides(basis.counts(columns), quantity)
     parents = [_Sides(basis.counts([column]), quantity) for column in columns]
     direction, level, counted = quantity.bound.measure.direction, basis.estimator.level, sides.counted
@@ -409,7 +392,7 @@ def _pairs(basis: Basis, quantity: Quantity, columns: tuple[Divided, Divided], l
         above = [int(np.searchsorted(one.counted.keys, code)) for one, code in zip(parents, codes, strict=True)]
         sizes = [int(one.counted.sizes[at]) for one, at in zip(parents, above, strict=True)]
         # A slice that is nearly all of its parent is skipped: too few cases are left to compare it with.
-        if min(size, sides.total - size, *(parent - size for parent in sizes)) < least:
+        if min(size, sides.total - size, *(parent - size for parent in sizes)) < LEAST_CASES:
             continue
         inside = sides.inside(place)
         first, p = quick_test(inside, sides.outside(place), quantity)
@@ -453,17 +436,17 @@ Found = tuple[Divided, str, int, Estimate, PairTest]
 
 def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[Divided], whole: Estimate) -> Slices:
     """A quantity in every slice of some columns, each against all other cases, corrected for their number."""
-    found = list(_scored(basis, quantity, columns) if quantity.is_score else _counted(basis, quantity, columns))
-    p_values = [found_tested.p for *_, found_tested in found]
-    corrected = adjust_p_values(p_values, CORRECTION).tolist() if found else []
+    tested_slices = list(_scored(basis, quantity, columns) if quantity.is_score else _counted(basis, quantity, columns))
+    p_values = [found_tested.p for *_, found_tested in tested_slices]
+    corrected = adjust_p_values(p_values, CORRECTION).tolist() if tested_slices else []
     level, direction = basis.estimator.level, quantity.bound.measure.direction
     total = basis.n
-    made = tuple(
+    slices = tuple(
         Slice(
             (column.name,), (label,), cases, cases / total, estimate, tested, p,
             verdict(tested.difference, p, direction, level), excess_of(tested.difference, estimate.n, direction),
         )
-        for (column, label, cases, estimate, tested), p in zip(found, corrected, strict=True)
+        for (column, label, cases, estimate, tested), p in zip(tested_slices, corrected, strict=True)
     )  # fmt: skip
     tested_number = sum(not math.isnan(p) for p in p_values)
     notes = [
@@ -472,9 +455,9 @@ def slices_of(basis: Basis, quantity: Quantity, columns: Sequence[Divided], whol
     ]
     alone = basis.undivided(columns)
     notes += notes_of_columns(alone)
-    worse = sum(one.worse for one in made)
+    worse = sum(slice_.worse for slice_ in slices)
     return Slices(
-        whole, made, tested_number or len(made), level, worse, notes=tuple(filter(None, notes)),
+        whole, slices, tested_number or len(slices), level, worse, notes=tuple(filter(None, notes)),
         untested=basis.untested, single=alone,
     )  # fmt: skip
 
@@ -493,17 +476,12 @@ def _tested(
     basis: Basis, inside: Confusion, outside: Confusion, quantity: Quantity, level: float, seed: int
 ) -> PairTest:
     if not outside.n_cases:
-        return _undefined(level, inside.n_cases)
+        return undefined_test(ALL_INSIDE, level, NO_INTERVAL, inside.n_cases)
     small = inside.clusters is None and _is_small(inside, outside, quantity)
-    found = against_rest(inside, outside, quantity, level, seed, quick=bool(small or basis.untested))
+    test = against_rest(inside, outside, quantity, level, seed, quick=bool(small or basis.untested))
     if basis.untested:
-        return replace(found, low=math.nan, high=math.nan, p=math.nan, method=NO_INTERVAL)
-    return replace(found, p=math.nan, note=TOO_FEW) if small else found
-
-
-def _undefined(level: float, cases: int) -> PairTest:
-    nan = math.nan
-    return PairTest(nan, nan, nan, level, NO_INTERVAL, nan, cases, undefined=ALL_INSIDE)
+        return replace(test, low=math.nan, high=math.nan, p=math.nan, method=NO_INTERVAL)
+    return replace(test, p=math.nan, note=TOO_FEW) if small else test
 
 
 def _is_small(inside: Confusion, outside: Confusion, quantity: Quantity) -> bool:
@@ -523,7 +501,7 @@ def _scored(basis: Basis, quantity: Quantity, columns: Sequence[Divided]) -> Ite
             parts = [rows.predictions.part(np.flatnonzero(side)) for side in (inside, ~inside)]
             one, size = _score_estimate(scores, parts[0], quantity), int(sizes[code])
             if not parts[1].n:
-                yield column, column.labels[code], size, one, _undefined(level, size)
+                yield column, column.labels[code], size, one, undefined_test(ALL_INSIDE, level, NO_INTERVAL, size)
                 continue
             tested = compare_estimates(one, _score_estimate(scores, parts[1], quantity), level, rows.n)
             why = basis.untested or (SHARED_GROUPS if _groups_shared(parts) else "")
@@ -584,17 +562,19 @@ class SliceSearch:
             inside = np.logical_and.reduce([one.codes == code for one, code in zip(divided, codes, strict=True)])
             return _score_estimate(replace(scores, **changes), rows.predictions.part(np.flatnonzero(inside)), quantity)
         code_of = dict(zip((column.name for column in columns), codes, strict=True))
-        held = self.basis.paired(columns) or self.basis.paired(columns[::-1]) if len(columns) > 1 else [tuple(columns)]
-        if not held:
+        paired = (
+            self.basis.paired(columns) or self.basis.paired(columns[::-1]) if len(columns) > 1 else [tuple(columns)]
+        )
+        if not paired:
             raise OptionError("Combinations of these two columns were not counted.", hint="name one column only.")
-        counted, key = self.basis.counts(held[0]), 0
-        for column in held[0]:
+        counted, key = self.basis.counts(paired[0]), 0
+        for column in paired[0]:
             key = key * len(column.labels) + code_of[column.name]
-        place = int(np.searchsorted(counted.keys, key))
-        if place == len(counted.keys) or counted.keys[place] != key:
+        index = int(np.searchsorted(counted.keys, key))
+        if index == len(counted.keys) or counted.keys[index] != key:
             raise OptionError("No case is in that slice.", hint="name a combination of values that occurs.")
         basis = replace(self.basis, estimator=replace(self.basis.estimator, **changes))
-        return basis.estimate(counted[place], quantity)
+        return basis.estimate(counted[index], quantity)
 
     def worst(
         self, quantity: Quantity, columns: Sequence[Divided], whole: Estimate, *, depth: int, most: int

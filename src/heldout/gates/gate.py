@@ -15,9 +15,8 @@ from heldout.comparisons.cases_needed import CasesNeeded
 from heldout.comparisons.comparison import Alike
 from heldout.errors import GateError, OptionError
 from heldout.evidence import Label
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import Estimate, PairTest
 from heldout.result import RenderedResult, bound_late
-from heldout.results.difference import PairTest
 from heldout.review import Finding
 from heldout.thresholds.requirement import Written
 
@@ -52,8 +51,8 @@ def decide(written: Written, value: float, low: float, high: float) -> Outcome:
         return "failed"
     if math.isnan(low) or math.isnan(high):
         return "undecided"
-    met = [written.is_met(end) for end in (low, value, high)]
-    return "passed" if all(met) else "undecided" if any(met) else "failed"
+    ends_met = [written.is_met(end) for end in (low, value, high)]
+    return "passed" if all(ends_met) else "undecided" if any(ends_met) else "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ class Requirement:
 
 def _advise(failing: tuple[Requirement, ...]) -> str:
     """What to do where requirements are not met."""
-    if all(one.outcome == "undecided" for one in failing):
+    if all(requirement.outcome == "undecided" for requirement in failing):
         return "test on more cases, or let through what is undecided (undecided='pass')."
     return "improve the classifier, or ask for less."
 
@@ -222,8 +221,8 @@ class Gate(RenderedResult):
     baseline_how: str = ""
     notes: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"<Gate {'passed' if self.passed else 'failed'}: {self.summary()}; print it to read it>"
+    def _describe(self) -> str:
+        return f"Gate {'passed' if self.passed else 'failed'}: {self.summary()}"
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self.requirements)
@@ -236,12 +235,12 @@ class Gate(RenderedResult):
 
     def of(self, outcome: Outcome) -> tuple[Requirement, ...]:
         """The requirements with one outcome."""
-        return tuple(one for one in self.requirements if one.outcome == outcome)
+        return tuple(requirement for requirement in self.requirements if requirement.outcome == outcome)
 
     @property
     def failing(self) -> tuple[Requirement, ...]:
         """The requirements by which the gate fails."""
-        return tuple(one for one in self.requirements if one.fails)
+        return tuple(requirement for requirement in self.requirements if requirement.fails)
 
     @property
     def failed(self) -> tuple[Requirement, ...]:
@@ -261,7 +260,7 @@ class Gate(RenderedResult):
     @property
     def cautions(self) -> tuple[Requirement, ...]:
         """The requirements that are undecided, and by which the gate does not fail."""
-        return tuple(one for one in self.undecided if not one.fails)
+        return tuple(requirement for requirement in self.undecided if not requirement.fails)
 
     @property
     def verdict(self) -> str:
@@ -270,7 +269,7 @@ class Gate(RenderedResult):
 
     def summary(self) -> str:
         """How many of each outcome."""
-        counts = ((len(self.of(outcome)), outcome) for outcome in ("passed", "failed", "undecided"))
+        counts = ((len(self.of(outcome)), outcome) for outcome in get_args(Outcome))
         return ", ".join(f"{number} {outcome}" for number, outcome in counts if number)
 
     def raise_if_failed(self) -> Gate:
@@ -286,12 +285,12 @@ class Gate(RenderedResult):
         announce(self)
         if self.passed:
             return self
-        lines = [f"{one.text}: {one.why}" for one in self.failing]
+        lines = [f"{requirement.text}: {requirement.why}" for requirement in self.failing]
         raise GateError("\n".join([f"The gate failed: {self.summary()}.", *lines]), hint=_advise(self.failing))
 
     def rows(self) -> list[dict[str, object]]:
         """One row per requirement."""
-        return [one.row() for one in self.requirements]
+        return [requirement.row() for requirement in self.requirements]
 
     def facts(self) -> dict[str, object]:
         """What stands beside the requirements in the document."""

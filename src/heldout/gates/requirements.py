@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from heldout.results.slices import Divided, choose_columns
 from heldout.review import Finding
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
+from heldout.threads import cached_property
 
 REQUIREMENT_FILE_EXAMPLE = (
     "write [[require]] with text = \"recall >= 0.9\" for each, or require = ['recall >= 0.9', …]."
@@ -212,7 +212,7 @@ def check_forbidden(forbid: str | Iterable[str], ignore: Sequence[str] = ()) -> 
     ('H001', 'act')
     """
     asked = [forbid] if isinstance(forbid, str) else list(forbid)
-    return tuple(dict.fromkeys(_resolve_forbidden(one, ignore) for one in asked))
+    return tuple(dict.fromkeys(_resolve_forbidden(text, ignore) for text in asked))
 
 
 def _resolve_forbidden(asked: Any, ignore: Sequence[str]) -> str:
@@ -247,17 +247,17 @@ def forbidden(evaluation: Evaluation, forbid: Sequence[str], *, unchecked_fails:
         if asked not in SEVERITIES:
             requirements.append(_require_absent(evaluation.review[asked], unchecked_fails=unchecked_fails))
             continue
-        fired = [one for one in evaluation.findings if one.severity in SEVERITIES[asked]]
+        fired = [finding for finding in evaluation.findings if finding.severity in SEVERITIES[asked]]
         requirements += [
-            _require_absent(one, unchecked_fails=unchecked_fails) for one in fired if one.code not in forbid
+            _require_absent(finding, unchecked_fails=unchecked_fails) for finding in fired if finding.code not in forbid
         ]
         if not fired:
-            seen = sum(one.outcome == "passed" for one in evaluation.review.findings)
+            seen = sum(finding.outcome == "passed" for finding in evaluation.review.findings)
             rules = "The 1 rule that applies has not" if seen == 1 else f"None of the {seen} rules that apply has"
             why = f"{rules} found anything of the kind."
             requirements.append(Requirement(f"no {WORDS[asked]}", "passed", fails=False, why=why))
     # A finding that is forbidden by two severities is listed once.
-    return list({one.text: one for one in requirements}.values())
+    return list({requirement.text: requirement for requirement in requirements}.values())
 
 
 def _require_absent(finding: Finding, *, unchecked_fails: bool) -> Requirement:

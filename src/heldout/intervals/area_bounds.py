@@ -15,6 +15,7 @@ from heldout.intervals.estimate import CAUTION
 from heldout.measures.catalogue import find
 from heldout.measures.certified import CERTIFIED, bounds, bounds_of
 from heldout.measures.quantity import Bound
+from heldout.measures.rest_columns import find_rest_columns
 from heldout.threads import share_out
 
 # The areas whose bounds are said; those of a scaled area are the same, scaled.
@@ -45,6 +46,10 @@ def area_bounds(evidence: ScoreEvidence) -> dict[str, Any]:
         return {}
     if not evidence.per_class and evidence.positive is None:
         return {}
+    if evidence.per_class and not evidence.parts and not evidence.tally.pairwise:
+        columns = find_rest_columns(evidence.tally)
+        pairs = {"roc_auc": columns.areas, "average_precision": columns.precisions}
+        return {name: dict(zip(evidence.labels, pairs[name].T.tolist(), strict=True)) for name in AREAS}
     tallies = evidence.parts or (evidence.tally,)
 
     def find_bounds(at: int) -> list[list[float]]:
@@ -53,11 +58,11 @@ def area_bounds(evidence: ScoreEvidence) -> dict[str, Any]:
 
     places = range(len(evidence.tally.bins))
     parts = [places[start : start + COLUMNS] for start in places[::COLUMNS]]
-    found = [pair for made in share_out(lambda part: [find_bounds(at) for at in part], parts) for pair in made]
+    bounds = [pair for made in share_out(lambda part: [find_bounds(at) for at in part], parts) for pair in made]
     if not evidence.per_class:
-        return dict(zip(AREAS, found[0], strict=True))
+        return dict(zip(AREAS, bounds[0], strict=True))
     return {
-        name: {label: pairs[place] for label, pairs in zip(evidence.labels, found, strict=True)}
+        name: {label: pairs[place] for label, pairs in zip(evidence.labels, bounds, strict=True)}
         for place, name in enumerate(AREAS)
     }
 

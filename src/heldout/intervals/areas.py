@@ -10,11 +10,12 @@ import numpy as np
 
 from heldout.arrays import Floats
 from heldout.evidence import Ranking
+from heldout.evidence.ranking import BLOCK
 from heldout.intervals.group_leverage import GroupSpread, ranked_spread
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import single_root, t_value, z_value
 from heldout.measures.ranking import average_precision, roc_auc
-from heldout.measures.ranking_batch import RankingSpan, add_up, inner, lost_pairs, precision_sums, sweep
+from heldout.measures.ranking_batch import RankingSpan, add_up, inner, lost_pairs, precision_sums, weigh_precision
 
 # Intervals for the area under the ROC curve: DeLong's variance, and the formulas that need only the area.
 #
@@ -25,7 +26,7 @@ from heldout.measures.ranking_batch import RankingSpan, add_up, inner, lost_pair
 # McNeil (1982).
 
 # An area this near to 0 or 1 is there: sums of weights miss it by rounding.
-HAIR = 1e-12
+TOLERANCE = 1e-12
 # The weight of the usual variance, in cases of each class, when it is averaged with the variance that was observed.
 KEPT_CASES = 5.0
 
@@ -233,7 +234,7 @@ def delong_logit(ranking: Ranking, level: float = 0.95, *, student: bool = True)
     value, variance = area(ranking), delong_variance(ranking)
     if math.isnan(value):
         return 0.0, 1.0
-    if not (HAIR < value < 1 - HAIR and variance > 0):
+    if not (TOLERANCE < value < 1 - TOLERANCE and variance > 0):
         return newcombe(ranking, level)
     freedom = min(effective_sizes(ranking)) - 1 if ranking.groups is None else clustered_area(ranking).df
     critical = float(t_value(level, freedom)) if student else z_value(level)
@@ -271,8 +272,8 @@ def delong_score(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
     value, sizes = area(ranking), effective_sizes(ranking)
     if math.isnan(value):
         return 0.0, 1.0
-    expected = _usual_spread(value)
-    if not HAIR < value < 1 - HAIR or not expected > 0:
+    expected = usual_spread(value)
+    if not TOLERANCE < value < 1 - TOLERANCE or not expected > 0:
         return newcombe(ranking, level)
     spreads = placement_spreads(ranking)
     ratios = [
@@ -284,26 +285,50 @@ def delong_score(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
     return _inverted(ranking, (ratios[0], ratios[1]), critical)
 
 
-def _usual_spread(theta: Any) -> Any:
+def usual_spread(theta: Any) -> Any:
     """The variance of the placements of a class at an area, the mean of Hanley and McNeil's for the two classes."""
     return theta * (1 - theta) * ((1 - theta) / (2 - theta) + theta / (1 + theta)) / 2
 
 
-def _inverted(ranking: Ranking, ratios: tuple[float, float], critical: float) -> tuple[float, float]:
+def newcombe_of_groups(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
+    """Newcombe's limits with the variance over groups, the farther ones of two ways to count independent cases.
+
+    Either there are as many as groups that hold one, and his variance is brought to the one that is seen; or as many as
+    the design effect leaves, with his variance as it is. The one is narrow where few groups hold most cases, the other
+    where the areas of groups differ more than those of cases.
+    """
+    value, spread = area(ranking), clustered_area(ranking)
+    if math.isnan(value) or not TOLERANCE < value < 1 - TOLERANCE or not spread.variance > 0:
+        return newcombe(ranking, level)
+    critical = float(t_value(level, spread.df))
+    groups, cases = (
+        (sizes, spread.variance / (float(usual_spread(value)) * (1 / sizes[0] + 1 / sizes[1])))
+        for sizes in (effective_sizes(ranking), kish_sizes(ranking))
+    )
+    effect = max(cases[1], 1.0)
+    left = max(cases[0][0] / effect, 1.0), max(cases[0][1] / effect, 1.0)
+    low, high = _inverted(ranking, (groups[1], groups[1]), critical)
+    other_low, other_high = _inverted(ranking, (1.0, 1.0), critical, left)
+    return min(low, other_low), max(high, other_high)
+
+
+def _inverted(
+    ranking: Ranking, ratios: tuple[float, float], critical: float, sizes: tuple[float, float] | None = None
+) -> tuple[float, float]:
     """All areas that a test with the variance at each of them does not reject."""
-    value, (p, q) = area(ranking), effective_sizes(ranking)
+    value, (p, q) = area(ranking), sizes or effective_sizes(ranking)
     if math.isnan(value):
         return 0.0, 1.0
     beyond = (q - 1) * ratios[0] + (p - 1) * ratios[1]
 
     def rejects(theta: float) -> float:
-        spread = (theta * (1 - theta) + beyond * _usual_spread(theta)) / (p * q)
+        spread = (theta * (1 - theta) + beyond * usual_spread(theta)) / (p * q)
         return float((value - theta) * (value - theta) - critical * critical * spread)
 
     # Just outside the estimate nothing is rejected. At an estimate of 0 or 1 the limit on that side is it.
-    edge = min(1e-9, value / 2, (1 - value) / 2) if HAIR < value < 1 - HAIR else 1e-9
-    low = single_root(rejects, 0.0, value - edge) if value > HAIR else 0.0
-    high = single_root(rejects, value + edge, 1.0) if value < 1 - HAIR else 1.0
+    edge = min(1e-9, value / 2, (1 - value) / 2) if TOLERANCE < value < 1 - TOLERANCE else 1e-9
+    low = single_root(rejects, 0.0, value - edge) if value > TOLERANCE else 0.0
+    high = single_root(rejects, value + edge, 1.0) if value < 1 - TOLERANCE else 1.0
     return low, high
 
 
@@ -378,33 +403,30 @@ def clustered_precision(ranking: Ranking) -> GroupSpread:
 def _swept_variance(ranking: Ranking) -> float:
     """The same in passes over blocks, so that no array as long as the ranking is made."""
     sums = precision_sums(ranking)
-    below = [float(sums.by_negatives), float(sums.by_positives)]
+    # What each block and those below it add.
+    below = np.cumsum(np.reshape(sums.blocks, (-1, 2))[::-1], axis=0)[::-1]
     top, bottom = average_precision.function(ranking)
-    value, total, start = top / bottom, 0.0, 0
-    for span in sweep(ranking):
-        precision, weight = _precision(span)
-        # The sum at a score and below it is the total less the sum above it.
-        rest = []
-        for place, entries in enumerate((weight * span.fp, weight * span.tp)):
-            gone = np.cumsum(entries)
-            rest.append(below[place] - (gone - entries))
-            below[place] -= float(gone[-1])
-        up, down = precision - value + rest[0], rest[1]
-        stop = start + len(up)
-        squares = [
-            side if held is None else held[start:stop]
-            for side, held in ((span.positives, ranking.positive_squares), (span.negatives, ranking.negative_squares))
-        ]
-        total += inner(squares[0], up * up) + inner(squares[1], down * down)
-        start = stop
-    return float(total) / float(bottom) ** 2
+    value = top / bottom
 
+    def add(span: RankingSpan) -> float:
+        here = slice(span.start, span.start + len(span.tp))
+        precision, *parts = weigh_precision(span)
+        total = 0.0
+        # What one more positive, then one more negative changes at a score and below it: the sum of the block and of
+        # those below, less the sum above the score.
+        for change, entries, whole, side, squares in zip(
+            (precision - value, 0.0), parts, below[span.start // BLOCK],
+            (span.positives, span.negatives), (ranking.positive_squares, ranking.negative_squares), strict=True,
+        ):  # fmt: skip
+            influence = np.cumsum(entries)
+            np.subtract(entries, influence, out=influence)
+            influence += whole
+            influence += change
+            np.multiply(influence, influence, out=influence)
+            total += float(inner(side if squares is None else squares[here], influence))
+        return total
 
-def _precision(span: RankingSpan) -> tuple[Floats, Floats]:
-    """The precision at each score of a stretch, and the weight of its positives in the change of it."""
-    predicted = np.maximum(span.tp + span.fp, 1e-300)
-    # Not by the square, which vanishes where nothing was found.
-    return span.tp / predicted, span.positives / predicted / predicted
+    return float(add_up(ranking, add)) / float(bottom) ** 2
 
 
 def average_precision_limits(ranking: Ranking, level: float = 0.95) -> tuple[float, float]:
@@ -422,7 +444,7 @@ def average_precision_limits(ranking: Ranking, level: float = 0.95) -> tuple[flo
         return 0.0, 1.0
     value, size = top / bottom, effective_sizes(ranking)[0]
     variance = average_precision_variance(ranking)
-    if value >= 1 - HAIR or size <= 1 or not variance > 0:
+    if value >= 1 - TOLERANCE or size <= 1 or not variance > 0:
         low, high = wilson_at(min(value, 1.0), size, z_value(level))
         return float(low), float(high)
     freedom = size - 1 if ranking.groups is None else max(min(size - 1, clustered_precision(ranking).df), 1.0)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import require
 from heldout.arrays import Floats
 from heldout.evidence.probabilities import Probabilities
 from heldout.evidence.probability_bins import RankedBins
@@ -31,26 +33,72 @@ from heldout.intervals.losses import promised_errors
 from heldout.intervals.proportion import wilson_at
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.measures.calibration_curve import CalibrationCurve, smooth_calibration, weighted_quantile
-from heldout.measures.recalibration import BLOCK, LogisticFit, expit, fitted, logit, logits, recalibrate
+from heldout.measures.recalibration import (
+    BLOCK,
+    LogisticFit,
+    expit,
+    fitted,
+    logit,
+    logits,
+    recalibrate,
+    spread_of_shift,
+)
 from heldout.threads import share_out
 
 Limits = tuple[float, float]
-# The error of many draws of the gaps at once, a column each: (bins, draws), and the shares of the bins as a column. The
-# gaps may be written over: memory for others takes ten times as long as the arithmetic.
-Statistic = Callable[[Floats, Floats], Floats]
+Errors = Callable[[float], Floats]
 
 DRAWS = 3999
 # Draws times bins: 32 MB of numbers.
 MOST_NUMBERS = 4_000_000
 # Of the smooth curve, which has many cells.
 SMOOTH_DRAWS, QUANTILE_DRAWS = 1999, 999
+# How many numbers are moved at a time: all of a usual curve, as each part more takes as long as 10,000 numbers.
+MOVED = 1 << 17
+# OpenBLAS shares larger products among threads, and where other programs keep the cores busy, waiting for these took a
+# hundred times as long as the product.
+ALONE = 1 << 18
 SEED = 20_240_229
 # A gap below this is that of rounding: sums of .05 and one case in twenty.
 NO_GAP = 1e-12
+# The inverse of an information matrix of a larger condition number has lost its digits to rounding.
+MOST_CONDITION = 1e12
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """An error of gaps, a column for each set of them, with the shares of the bins as a column beside them.
+
+    `along` makes of a ray and draws of the noise the error of every draw, by how far the ray is stretched.
+    """
+
+    of: Callable[[Floats, Floats], Floats]
+    along: Callable[[Floats, Floats, Floats], Errors]
+
+
+def _list_parts(draws: Floats) -> tuple[list[Floats], Floats]:
+    """The draws part by part, and memory for what is made of a part.
+
+    As much memory again would be taken from the system each time, which takes longer than the sums.
+    """
+    width = min(max(1, MOVED // len(draws)), draws.shape[1])
+    return [draws[:, start : start + width] for start in range(0, draws.shape[1], width)], np.empty((len(draws), width))
 
 
 def _expected(gaps: Floats, shares: Floats) -> Floats:  # noqa: ARG001 - one shape for all errors
-    return np.asarray(np.abs(gaps, out=gaps).sum(axis=0))
+    return np.asarray(np.abs(gaps).sum(axis=0))
+
+
+def _expected_along(ray: Floats, draws: Floats, shares: Floats) -> Errors:  # noqa: ARG001
+    # |a + b| = 2·max(−a, b) + a − b, of which only the first term is not a line in the stretch.
+    (parts, spare), whole, noise = _list_parts(draws), float(ray.sum()), draws.sum(axis=0)
+
+    def errors(stretch: float) -> Floats:
+        ends = -stretch * ray
+        larger = [np.add.reduce(np.maximum(part, ends, out=spare[:, : part.shape[1]]), axis=0) for part in parts]
+        return np.asarray(2 * np.concatenate(larger) + (stretch * whole - noise))
+
+    return errors
 
 
 def _maximum(gaps: Floats, shares: Floats) -> Floats:
@@ -58,15 +106,23 @@ def _maximum(gaps: Floats, shares: Floats) -> Floats:
 
 
 def _squared(gaps: Floats, shares: Floats) -> Floats:
-    squares = np.square(gaps, out=gaps)
-    squares /= shares
-    return np.asarray(squares.sum(axis=0))
+    return np.asarray((np.square(gaps) / shares).sum(axis=0))
+
+
+def _squared_along(ray: Floats, draws: Floats, shares: Floats) -> Errors:
+    # The sum of squares is a parabola in the stretch.
+    weighted = draws / shares
+    square, cross, noise = float(_squared(ray, shares)[0]), (ray * weighted).sum(axis=0), (draws * weighted).sum(axis=0)
+    return lambda stretch: stretch * stretch * square + 2 * stretch * cross + noise
 
 
 # The largest gap is not among them: bins that hold few cases or none decide it, and no interval that was tried covered.
-STATISTICS: dict[str, Statistic] = {"expected": _expected, "squared": _squared}
+STATISTICS: dict[str, Statistic] = {
+    "expected": Statistic(_expected, _expected_along),
+    "squared": Statistic(_squared, _squared_along),
+}
 # How fast each error grows with the gap of each bin.
-SLOPES: dict[str, Statistic] = {
+SLOPES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "expected": lambda gaps, shares: np.sign(gaps) * np.ones_like(shares),
     "squared": lambda gaps, shares: 2 * gaps / shares,
 }
@@ -85,19 +141,19 @@ def calibration_limits(probabilities: Probabilities, error: str = "expected", le
     0.24 0.42
     """
     bins = probabilities.reliability
-    met = bins.weight > 0
-    if not met.any():
+    filled = bins.weight > 0
+    if not filled.any():
         return 0.0, 1.0
     groups = probabilities.groups
     if groups is not None and groups.number < 2:
         return 0.0, 1.0
-    shares = bins.weight[met][:, None] / probabilities.weight
-    gaps = bins.gap[met][:, None] / probabilities.weight
-    root = _noise_root(probabilities, met, level)
+    shares = bins.weight[filled][:, None] / probabilities.weight
+    gaps = bins.gap[filled][:, None] / probabilities.weight
+    root = _noise_root(probabilities, filled, level)
     if not root.any():
         return _without_noise(probabilities, error, level)
     low, high = _invert(gaps, shares, root, _draws(len(gaps)), STATISTICS[error], level)
-    seen = float(STATISTICS[error](gaps.copy(), shares)[0])
+    seen = float(STATISTICS[error].of(gaps, shares)[0])
     if groups is not None and seen > NO_GAP:
         # What groups have in common moves all bins at once, which need not be along the ray.
         slope = SLOPES[error](gaps, shares)
@@ -126,15 +182,10 @@ def _units(probabilities: Probabilities | RankedBins) -> float:
 
 def _invert(gaps: Floats, shares: Floats, root: Floats, standard: Floats, statistic: Statistic, level: float) -> Limits:
     """The test inverted along the ray of the gaps; `root` times the `standard` draws is their noise."""
-    draws = root @ standard
-    moved = np.empty_like(draws)
-    seen = float(statistic(gaps.copy(), shares)[0])
+    seen = float(statistic.of(gaps, shares)[0])
     # No gap at all gives no direction: then all bins are moved, each by its own noise.
     ray = gaps if seen > NO_GAP else np.sqrt((root**2).sum(axis=1, keepdims=True))
-
-    @cache
-    def errors(stretch: float) -> Floats:
-        return statistic(np.add(stretch * ray, draws, out=moved), shares)
+    errors = cache(statistic.along(ray, _multiply(root, standard), shares))
 
     def quantile(stretch: float, share: float) -> float:
         drawn = errors(stretch)
@@ -144,8 +195,18 @@ def _invert(gaps: Floats, shares: Floats, root: Floats, standard: Floats, statis
     tail = (1 - level) / 2
     low = _stretch(lambda s: quantile(s, 1 - tail), seen)
     high = _stretch(lambda s: quantile(s, tail), max(seen, quantile(0.0, 0.5)))
-    limits = statistic(ray * [low, high], shares)
+    limits = statistic.of(ray * [low, high], shares)
     return min(float(limits[0]), seen), max(float(limits[1]), seen)
+
+
+def _multiply(root: Floats, standard: Floats) -> Floats:
+    """The product of the two, in parts so small that no other thread has to be waited for."""
+    width = max(1, ALONE // root.size)
+    product = np.empty((len(root), standard.shape[1]))
+    for start in range(0, standard.shape[1], width):
+        part = slice(start, start + width)
+        np.matmul(root, standard[:, part], out=product[:, part])
+    return product
 
 
 def null_expectation(probabilities: Probabilities, error: str = "expected") -> float:
@@ -157,13 +218,13 @@ def null_expectation(probabilities: Probabilities, error: str = "expected") -> f
     0.1
     """
     bins = probabilities.reliability
-    met = bins.weight > 0
-    if not met.any():
+    filled = bins.weight > 0
+    if not filled.any():
         return float("nan")
-    noise = np.sqrt(bins.expected_noise[met])[:, None] / probabilities.weight
+    noise = np.sqrt(bins.expected_noise[filled])[:, None] / probabilities.weight
     if error == "expected":
         return math.sqrt(2 / math.pi) * float(noise.sum())
-    shares = bins.weight[met][:, None] / probabilities.weight
+    shares = bins.weight[filled][:, None] / probabilities.weight
     if error == "squared":
         return float((noise**2 / shares).sum())
     return float(_maximum(_draws(len(noise)) * noise, shares).mean())
@@ -213,9 +274,9 @@ def smooth_limits(ranking: Ranking, quantile: float | None = None, level: float 
         return 0.0, 1.0
     shares = curve.shares[:, None]
     root = shares * curve_root(curve, level)
-    statistic = _expected if quantile is None else _quantile_statistic(quantile)
+    statistic = STATISTICS["expected"] if quantile is None else _quantile_statistic(quantile)
     gaps = shares * curve.gap[:, None]
-    seen = float(statistic(gaps.copy(), shares)[0])
+    seen = float(statistic.of(gaps, shares)[0])
     confidence = np.maximum(curve.predicted, 1 - curve.predicted)
     least = _least_where_all_wrong(seen, confidence, curve.shares, _units(curve.bins), level)
     if not root.any():
@@ -242,32 +303,44 @@ def smooth_null_expectation(ranking: Ranking) -> float:
     curve = smooth_calibration(ranking)
     if curve.reason:
         return float("nan")
-    met = curve.bins.reliability.weight > 0
-    variance = curve.bins.squares[met] * curve.predicted * (1 - curve.predicted) / curve.bins.weight**2
+    filled = curve.bins.reliability.weight > 0
+    variance = curve.bins.squares[filled] * curve.predicted * (1 - curve.predicted) / curve.bins.weight**2
     noise = np.sqrt((curve.operator**2 * (variance / curve.shares**2)).sum(axis=1))
     return math.sqrt(2 / math.pi) * float(curve.shares @ noise)
 
 
 def curve_root(curve: CalibrationCurve, level: float) -> Floats:
     """A matrix R for which R·z, z standard normal, is the noise of the gaps of a smooth calibration curve."""
-    met = curve.bins.reliability.weight > 0
+    filled = curve.bins.reliability.weight > 0
     rate = np.clip(curve.rate, 0.0, 1.0)
     # The curve may run at 0 or 1 where nothing went wrong yet.
     spread = np.maximum(rate * (1 - rate), curve.predicted * (1 - curve.predicted))
-    variance = curve.bins.squares[met] * spread / curve.bins.weight**2
+    variance = curve.bins.squares[filled] * spread / curve.bins.weight**2
     root = np.diag(np.sqrt(variance))
     if curve.bins.groups is not None:
-        root = _grouped_root(curve.bins, met, curve.bins.reliability.gap[met] / curve.bins.weight, variance, level)
+        root = _grouped_root(
+            curve.bins, filled, curve.bins.reliability.gap[filled] / curve.bins.weight, variance, level
+        )
     return np.asarray(curve.operator @ (root / curve.shares[:, None]))
 
 
 def _quantile_statistic(share: float) -> Statistic:
     """The statistic that is a quantile of the distances of the cases from the diagonal."""
 
-    def statistic(gaps: Floats, shares: Floats) -> Floats:
+    def of(gaps: Floats, shares: Floats) -> Floats:
         return weighted_quantile(np.abs(gaps) / shares, shares, share)
 
-    return statistic
+    def along(ray: Floats, draws: Floats, shares: Floats) -> Errors:
+        parts, spare = _list_parts(draws)
+
+        def errors(stretch: float) -> Floats:
+            ends = stretch * ray
+            moved = (np.add(ends, part, out=spare[:, : part.shape[1]]) for part in parts)
+            return np.concatenate([of(gaps, shares) for gaps in moved])
+
+        return errors
+
+    return Statistic(of, along)
 
 
 def _noise_root(probabilities: Probabilities, met: NDArray[np.bool_], level: float) -> Floats:
@@ -295,10 +368,7 @@ def _grouped_root(
     probabilities: Probabilities | RankedBins, met: NDArray[np.bool_], gaps: Floats, variance: Floats, level: float
 ) -> Floats:
     """The same with whole groups as the units, their leverage taken out; t in place of z widens it."""
-    groups = probabilities.groups
-    if groups is None:
-        message = "there are no groups"
-        raise TypeError(message)
+    groups = require(probabilities.groups, "there are no groups")
     number, weight = groups.number, probabilities.weight
     position = np.cumsum(met) - 1
     # Group sums less their share of the whole: S'S + dd'ΣW² − (cross + cross'), without a groups × bins array. The
@@ -352,7 +422,8 @@ def recalibration_limits(ranking: Ranking, coefficient: str, level: float = 0.95
     """Wald's limits for the recalibration slope or intercept; without bounds where there is no fit.
 
     Unweighted independent cases use the information of the logistic model. Weights use the sandwich estimate, and
-    groups the jackknife over groups, one Newton step from the fit without each, with t of what the groups leave.
+    groups the jackknife over groups, one Newton step from the fit without each, with t of what the groups leave. Where
+    weights leave one case that counts, rounding would decide.
 
     >>> seen = Ranking(np.array([0.8, 0.5, 0.2]), np.array([8, 5, 2]), np.array([2, 5, 8]))
     >>> low, high = recalibration_limits(seen, "slope")
@@ -361,7 +432,7 @@ def recalibration_limits(ranking: Ranking, coefficient: str, level: float = 0.95
     """
     fit = recalibrate(ranking, fixed_slope=coefficient == "in_the_large")
     groups = ranking.groups
-    if fit.reason or (groups is not None and len(groups.keys) < 2):
+    if fit.reason or (groups is not None and len(groups.keys) < 2) or np.linalg.cond(fit.information) > MOST_CONDITION:
         return -math.inf, math.inf
     at = 1 if coefficient == "slope" else 0
     inverse = np.linalg.inv(fit.information)
@@ -384,8 +455,12 @@ def _score_spread(ranking: Ranking, fit: LogisticFit) -> Floats:
     """The spread of the score of a weighted case: the filling of the sandwich."""
     key = "score spread", len(fit.information)
     if key not in ranking.memo:
-        parts = [slice(start, start + BLOCK) for start in range(0, len(ranking), BLOCK)]
-        ranking.memo[key] = np.asarray(sum(share_out(partial(_part_of_spread, ranking, fit), parts)))
+        shift = spread_of_shift(ranking, fit.intercept) if len(fit.information) == 1 else None
+        if shift is None:
+            parts = [slice(start, start + BLOCK) for start in range(0, len(ranking), BLOCK)]
+            ranking.memo[key] = np.asarray(sum(share_out(partial(_part_of_spread, ranking, fit), parts)))
+        else:
+            ranking.memo[key] = np.array([[shift]])
     filling: Floats = ranking.memo[key]
     return filling
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, Estimate
 from heldout.measures.catalogue import CATALOGUE, find
 from heldout.measures.quantity import Bound, Quantity
 from heldout.predictions.table import Predictions
+from heldout.threads import cached_property
 from heldout.values import state_of
 
 BOOTSTRAP, BY_GROUPS = "bootstrap", "cluster-bootstrap"

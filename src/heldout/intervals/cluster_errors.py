@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import require
 from heldout.arrays import Floats
 from heldout.evidence import Confusion
 from heldout.evidence.confusion import Clusters
@@ -25,15 +26,13 @@ from heldout.measures.cells import class_cells
 
 # A variance of independent cases below this part of what the range of the measure allows is rounding: no case that was
 # met moves the measure, as none moves the agreement of a constant answer.
-NO_SPREAD = 1e-24
+NEGLIGIBLE = 1e-24
 
 
 def cluster_spread(subject: Subject) -> tuple[Any, Any]:
     """Variance and degrees of freedom when whole groups of rows were sampled: the jackknife of `group_leverage`."""
-    clusters, confusion = subject.confusion.clusters, subject.confusion
-    if clusters is None:
-        message = "there are no groups"
-        raise TypeError(message)
+    confusion = subject.confusion
+    clusters = require(confusion.clusters, "there are no groups")
     if clusters.number < 2:
         return np.full(np.shape(subject.value), np.inf), np.ones(np.shape(subject.value))
     if subject.axis == "class":
@@ -47,17 +46,24 @@ def cluster_spread(subject: Subject) -> tuple[Any, Any]:
     shares, pulls = class_shares(clusters.group, truth, clusters.count, spread, own, clusters.number)
     if by_cell.sum() <= rounding_variance(subject):
         return np.zeros(()), np.asarray(_freedom_of_sizes(clusters))
-    found = group_spread(sums, shares, pulls, independent=float(by_cell.sum()))
-    return np.asarray(found.variance), np.asarray(found.df)
+    grouped = group_spread(sums, shares, pulls, independent=float(by_cell.sum()))
+    return np.asarray(grouped.variance), np.asarray(grouped.df)
 
 
 def rounding_variance(subject: Subject) -> Any:
     """The variance that rounding alone gives a measure of this range, or of this value where it has no range."""
-    low, high = subject.bound.measure.range
-    size = np.square(high - low if np.isfinite(high - low) else np.nan_to_num(subject.value, posinf=0.0))
     confusion = subject.confusion
+    if not confusion.n:
+        # The tables of many thresholds stand beside each other, without cells in common.
+        return 0.0
     squares = confusion.counts if confusion.squares is None else confusion.squares
-    return NO_SPREAD * size * float(squares.sum()) / float(confusion.n) ** 2
+    return NEGLIGIBLE * _squared_size(subject) * float(squares.sum()) / float(confusion.n) ** 2
+
+
+def _squared_size(subject: Subject) -> Any:
+    """The square of the width of the measure's range, or of the value where it has no range."""
+    low, high = subject.bound.measure.range
+    return np.square(high - low if np.isfinite(high - low) else np.nan_to_num(subject.value, posinf=0.0))
 
 
 def _freedom_of_sizes(clusters: Clusters) -> float:
@@ -92,11 +98,9 @@ def equal_groups_variance(subject: Subject, groups: Any) -> Any:
 
 def groups_behind(subject: Subject) -> Any:
     """How many groups have cases in the denominator: of a class often fewer than there are groups in all."""
-    clusters, confusion, measure = subject.confusion.clusters, subject.confusion, subject.bound.measure
-    if clusters is None:
-        message = "there are no groups"
-        raise TypeError(message)
-    if subject.axis != "class" or (not measure.strata and measure.kind != "f" and measure.name != "jaccard"):
+    confusion, measure = subject.confusion, subject.bound.measure
+    clusters = require(confusion.clusters, "there are no groups")
+    if subject.axis != "class" or not (measure.strata or measure.overlap):
         return np.full(np.shape(subject.value), float(clusters.number))
     memo, key = confusion.memo, ("groups behind", measure.strata)
     if key not in memo:
@@ -139,8 +143,8 @@ def _meetings(confusion: Confusion, clusters: Clusters) -> _Meetings:
         own = sums_by(entry[: len(i)], count, len(pairs))
         size = sums_by(clusters.group, count, clusters.number)
         confusion.memo["groups met"] = _Meetings(pairs // k, pairs % k, entry, own, size)
-    met: _Meetings = confusion.memo["groups met"]
-    return met
+    meetings: _Meetings = confusion.memo["groups met"]
+    return meetings
 
 
 def _class_spread(subject: Subject, clusters: Clusters) -> tuple[Floats, Floats]:
@@ -151,24 +155,27 @@ def _class_spread(subject: Subject, clusters: Clusters) -> tuple[Floats, Floats]
     groups are sums over all groups, corrected where a group meets the class.
     """
     confusion, k = subject.confusion, subject.confusion.n_classes
-    met, number = _meetings(confusion, clusters), clusters.number
+    meetings, number = _meetings(confusion, clusters), clusters.number
     tp, fn, fp, tn = subject.gradient.T
     i, j = confusion.truth[clusters.cell], confusion.predicted[clusters.cell]
     wrong, count = i != j, clusters.count.astype(np.float64)
     change = np.concatenate(
         [count * np.where(wrong, fn[i] - tn[i], tp[i] - tn[i]), count[wrong] * (fp[j[wrong]] - tn[j[wrong]])]
     )
-    sums = tn[met.class_] * met.size[met.group] + sums_by(met.entry, change, len(met.own))
+    sums = tn[meetings.class_] * meetings.size[meetings.group] + sums_by(meetings.entry, change, len(meetings.own))
     independent, share_weights, pull_weights = _share_weights(subject)
-    size = met.size[met.group]
-    base, base_pull = (weights[0][met.class_] * size for weights in (share_weights, pull_weights))
-    shares, pulls = base + share_weights[1][met.class_] * met.own, base_pull + pull_weights[1][met.class_] * met.own
+    size = meetings.size[meetings.group]
+    base, base_pull = (weights[0][meetings.class_] * size for weights in (share_weights, pull_weights))
+    shares, pulls = (
+        base + share_weights[1][meetings.class_] * meetings.own,
+        base_pull + pull_weights[1][meetings.class_] * meetings.own,
+    )
 
     def by_class(values: Floats) -> Floats:
-        return sums_by(met.class_, values, k)
+        return sums_by(meetings.class_, values, k)
 
     def power_sum(of_shares: int, of_pulls: int) -> Floats:
-        whole = float((met.size ** (of_shares + of_pulls)).sum())
+        whole = float((meetings.size ** (of_shares + of_pulls)).sum())
         alone = share_weights[0] ** of_shares * pull_weights[0] ** of_pulls * whole
         met_pairs = shares**of_shares * pulls**of_pulls - base**of_shares * base_pull**of_pulls
         return np.asarray(alone + by_class(met_pairs))
@@ -177,13 +184,13 @@ def _class_spread(subject: Subject, clusters: Clusters) -> tuple[Floats, Floats]
     plain = sums**2
     if tn.any():
         # Groups that never meet the class move it by their size alone.
-        sizes, often = _size_classes(met.size, max(MOST_SIZES // k, 1))
-        away = (tn[met.class_] * size) ** 2
+        sizes, often = _size_classes(meetings.size, max(MOST_SIZES // k, 1))
+        away = (tn[meetings.class_] * size) ** 2
         others = np.zeros(k)
         for each, times in zip(sizes.tolist(), often.tolist(), strict=True):
             others += times * (tn * each * leverage_factors(share_weights[0] * each, number)) ** 2
         squares = others + by_class(moved - away * leverage_factors(base, number) ** 2)
-        effect = tn**2 * float((met.size**2).sum()) + by_class(plain - away)
+        effect = tn**2 * float((meetings.size**2).sum()) + by_class(plain - away)
     else:
         others = np.zeros(k)
         squares, effect = by_class(moved), by_class(plain)
@@ -249,7 +256,8 @@ def effective_scale(subject: Subject) -> Any:
     if subject.axis != "class":
         weights, squares, n = confusion.counts, confusion.squares, confusion.n_cases
         kish = confusion.n**2 / squares.sum()
-        linear = _linearised(confusion.n, weights, squares, subject.gradient, n, axis=None)
+        least = rounding_variance(subject)
+        linear = _linearised(confusion.n, weights, squares, subject.gradient, n, least, axis=None)
         return np.minimum(kish, linear) / confusion.n
     weights, squares, cases = _corners_of(confusion)
     if subject.bound.measure.kind == "proportion":
@@ -259,16 +267,18 @@ def effective_scale(subject: Subject) -> Any:
         held, held_squares, n = (v.sum(axis=1) for v in (weights, squares, cases))
     with np.errstate(divide="ignore", invalid="ignore"):
         kish = np.where(held > 0, held**2 / held_squares, 0.0)
-    linear = _linearised(held, weights, squares, subject.gradient, n, axis=1)
+        least = NEGLIGIBLE * _squared_size(subject) / kish
+    linear = _linearised(held, weights, squares, subject.gradient, n, least, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(held > 0, np.minimum(kish, linear) / held, 1.0)
 
 
-def _linearised(size: Any, weights: Any, squares: Any, gradient: Any, n: Any, axis: int | None) -> Any:
+def _linearised(size: Any, weights: Any, squares: Any, gradient: Any, n: Any, least: Any, axis: int | None) -> Any:
+    """The number of equally weighted cases that have the same variance; without a limit where it is rounding alone."""
     plain = (weights * gradient**2).sum(axis=axis)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = (squares * gradient**2).sum(axis=axis) * n / np.maximum(n - 1, 1)
-        return np.where(spread > 0, size * plain / spread, np.inf)
+        return np.where(spread > least, size * plain / spread, np.inf)
 
 
 def _corner_sums(confusion: Confusion, values: Any) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,19 @@ from heldout.arguments import listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.intervals.cluster_errors import effective_scale
-from heldout.intervals.dependence import Dependence
+from heldout.intervals.dependence import Dependence, refuse_independent_rows
 from heldout.intervals.draws import DRAWN_LEVEL, Draws, can_draw_tables
-from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, ClassEstimates, Estimate, round_cases
-from heldout.intervals.methods import METHODS, Method, find_method, hold
+from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, ClassEstimates, Estimate, join_notes, round_cases
+from heldout.intervals.methods import METHODS, Method, find_method, hold, settle_wilson
 from heldout.intervals.target import Axis, Subject
+from heldout.intervals.threshold_shift import shift_ratio
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Kind, Measure
-from heldout.measures.quantity import Bound, Quantity, note_class_order, per_class
+from heldout.measures.quantity import Bound, Quantity, note_class_order, per_class, settle_averages, settle_classes
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
 from heldout.show.text_width import shorten
+from heldout.threads import cached_property
 from heldout.values import state_of
 
 # With this many cases behind each of TP, FN, FP and TN the posterior is as good as normal: its limits and those of the
@@ -65,12 +66,12 @@ class Estimator:
 
     def drawn(self, scale: Any = 1.0) -> Draws:
         """Random tables that all quantities of one scale share."""
-        if np.ndim(scale):
-            return Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
-        if float(scale) not in self._draws:
+        draws = self._draws.get(scale) if isinstance(scale, float) else None
+        if draws is None:
             draws = Draws(self.confusion, self.seed, self.replicates, scale=scale, level=self.level)
-            self._draws[float(scale)] = draws
-        return self._draws[float(scale)]
+            if isinstance(scale, float):
+                self._draws[scale] = draws
+        return draws
 
     def default(self, subject: Subject) -> Method:
         """The method that kept its promise best for this kind of quantity in simulation."""
@@ -101,6 +102,17 @@ class Estimator:
             return self._each(subject, used)[self.confusion.index(quantity.class_)]
         return self.estimates(subject, used, quantity.bound)[0]
 
+    def settle(self, bounds: Sequence[Bound]) -> None:
+        """Work out together what will be asked for of many measures one by one, which of few classes is quicker."""
+        of_class = [bound for bound in bounds if bound.measure.averages or bound.measure.per_class]
+        settle_classes(of_class, self.confusion)
+        for average in ("macro", "weighted"):
+            settle_averages((bound for bound in of_class if bound.measure.averages), average, self.confusion)
+        as_they_are = self.plan is None and not self.confusion.weighted and self.confusion.clusters is None
+        if self.method is None and as_they_are:
+            rates = (bound for bound in of_class if default_count_method(bound.measure) == "wilson")
+            settle_wilson(rates, self.confusion, self.level)
+
     def _each(self, subject: Subject, method: Method) -> ClassEstimates:
         """The estimates of all classes, found once: whoever asks for one class asks for others too."""
         key = subject.bound.name, method.name
@@ -121,17 +133,16 @@ class Estimator:
                 hint=f"use one of: {listing(fitting, most=20)}.",
             )
         if grouped and not method.groups:
-            raise OptionError(
-                f"The cases come in groups, and {method.name!r} takes rows as independent.",
-                hint="use 'cluster-logit' or 'cluster-bootstrap', or leave out group.",
+            raise refuse_independent_rows(
+                method.name, "use 'cluster-logit' or 'cluster-bootstrap', or leave out group."
             )
 
     def subject(self, quantity: Quantity) -> Subject:
         """The quantity as methods see it."""
         axis: Axis = "class" if quantity.class_ is not None else (quantity.average or "table")
         bound = quantity.bound
-        if bound.measure.name == "total_cost":
-            return Subject(find("expected_cost", costs=bound.costs), self.confusion, "table")
+        if bound.measure.total:
+            return Subject(find(bound.measure.total, costs=bound.costs), self.confusion, "table")
         if axis == "table" and bound.measure.overall:
             return Subject(find(bound.measure.overall), self.confusion, "macro", strict=True)
         return Subject(bound, self.confusion, axis)
@@ -168,7 +179,9 @@ class Estimator:
         if self.plan is not None and self.plan.factor != 1:
             shared = self.plan.scale(bound.measure, subject.axis)
             scale, name = scale * shared, f"{name}, n/{1 / shared:g}"
-        if np.ndim(scale) or scale != 1:
+            if self.plan.shifts(bound.measure, subject.axis):
+                scale, name = scale / (1 + shift_ratio(subject)), f"{name} or less"
+        if name != method.name:
             subject = subject.scaled(scale)
         low, high = method.find(subject, self.level, self.drawn(scale))
         if self.plan is not None and self.plan.refused:
@@ -193,7 +206,7 @@ class Estimator:
         """The estimate of one number."""
         value = float(subject.value)
         low, high = ends if name == NO_INTERVAL else hold(value, *ends)
-        if bound.measure.name == "total_cost":
+        if bound.measure.total:
             # The number of cases is given, so the total is that many times the mean.
             value, low, high = (part * self.confusion.n for part in (value, low, high))
         undefined = bound.measure.undefined if math.isnan(value) else ""
@@ -205,7 +218,7 @@ class Estimator:
         lonely = ONE_GROUP if clusters is not None and clusters.number < 2 else ""
         refused = "" if self.plan is None else self.plan.refused
         order = note_class_order(subject.bound.measure, self.confusion.labels)
-        return "; ".join(filter(None, (_left_out(subject), lonely, refused, order)))
+        return join_notes(_left_out(subject), lonely, refused, order)
 
 
 # The default of each kind of measure, of one class or of all cases; averages have their own below.
@@ -226,7 +239,7 @@ def default_count_method(measure: Measure) -> str:
     >>> default_count_method(find("recall").measure), default_count_method(find("no_information_rate").measure)
     ('wilson', 'largest-share')
     """
-    return "largest-share" if "commonest" in measure.cells else DEFAULTS[measure.kind]
+    return "largest-share" if measure.of_commonest else DEFAULTS[measure.kind]
 
 
 def _default_name(subject: Subject, level: float) -> str:
@@ -253,7 +266,9 @@ def _plenty(confusion: Confusion) -> bool:
     """Whether every class has so many cases of each of the four outcomes that the closed form needs no draws."""
     memo = confusion.memo
     if "plenty" not in memo:
-        memo["plenty"] = bool(confusion.corners.min() >= PLENTY)
+        # Weights count as the equally weighted cases that they are worth, whatever their unit.
+        worth = 1.0 if confusion.squares is None else float(confusion.n / confusion.squares.sum())
+        memo["plenty"] = bool(confusion.corners.min() * worth >= PLENTY)
     plenty: bool = memo["plenty"]
     return plenty
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Codes
 from heldout.engines import memory
-from heldout.errors import ValuesError
+from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion
 from heldout.evidence.counted import Counted
 from heldout.measures.declare import Measure
@@ -46,21 +46,49 @@ class Dependence:
 
         >>> from heldout.measures.catalogue import find
         >>> plan = Dependence(150, factor=1.5)
-        >>> round(plan.scale(find("accuracy").measure), 3), round(plan.scale(find("f1").measure), 3)
-        (0.667, 0.5)
+        >>> [round(1 / plan.scale(find(name).measure, "class"), 3) for name in ("precision", "recall", "f1")]
+        [1.5, 1.5, 1.5]
+        >>> [round(1 / plan.scale(find(name).measure), 3) for name in ("accuracy", "matthews", "expected_cost")]
+        [1.5, 1.5, 2.0]
         """
-        plain = measure.kind == "proportion" and (measure.scope == "table" or measure.strata == "predicted")
-        by_class = self.factor > 1 and not self.alike and not plain and axis != "micro"
-        return 1 / (max(self.factor, BY_CLASS) if by_class else self.factor)
+        if self.factor <= 1 or self.alike or _is_plain(measure) or axis == "micro":
+            return 1 / self.factor
+        return 1 / max(self.factor, BY_CLASS if _asks_of_classes(measure, axis) else UNMEASURED)
+
+    def shifts(self, measure: Measure, axis: str) -> bool:
+        """Whether calling a class more readily or less moves a measure, which then widens it (`threshold_shift`)."""
+        alike = self.factor <= 1 or self.alike or _is_plain(measure) or axis == "micro"
+        return not alike and _asks_of_classes(measure, axis)
+
+    @property
+    def ranked(self) -> float:
+        """The factor of areas under curves, which repetitions do not make surer than a single partition does."""
+        return max(self.factor, ONCE) if self.factor > 1 and not self.alike else self.factor
 
 
 # What the number of distinct cases is divided by for an interval (docs/statistics.md): where every case is tested once,
 # and where it is tested again and again, which averages out the luck of one partition.
 ONCE, AGAIN = 1.5, 1.2
-# The same for what is asked of the classes, such as recall, F, kappa and Matthews' coefficient: another training set
-# makes a model that calls more cases positive, or fewer, which moves them more than the share of errors. Repetitions
-# share the training cases, so they do not average that out.
-BY_CLASS = 2.0
+# The same for what is asked of the classes, beside what calling a class more readily does to it (`threshold_shift`).
+# Repetitions share the training cases, so they do not average out what another training set would change.
+BY_CLASS = ONCE
+# Costs, ratios and a user's own formulas, of which no other factor was measured.
+UNMEASURED = 2.0
+BY_AXIS = ("class", "macro", "weighted")
+# What counts the cases that are called so or not, such as precision.
+OF_CALLS = ({"tp", "fp"}, {"tn", "fn"})
+
+
+def _is_plain(measure: Measure) -> bool:
+    """Whether a measure is a share of all cases or of those that are called alike, which has the plan's factor."""
+    return measure.kind == "proportion" and (measure.scope == "table" or set(measure.cells) in OF_CALLS)
+
+
+def _asks_of_classes(measure: Measure, axis: str) -> bool:
+    """Whether a measure asks of the classes; a formula of one's own without an end may ask of anything."""
+    if measure.kind == "agreement":
+        return measure.bounded and measure.scope != "cases"
+    return measure.kind in ("proportion", "f") and axis in BY_AXIS
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +184,11 @@ def fold_dependence(predictions: Predictions) -> Dependence:
     check_one_prediction_per_fold(predictions)
     case = np.arange(predictions.n) if predictions.id is None else zero_based_codes(predictions.id)
     fold = np.zeros(predictions.n, dtype=np.int64) if predictions.fold is None else zero_based_codes(predictions.fold)
-    found = find_sharing(case, fold)
-    if len(found.sizes) == 1:
-        return Dependence(found.n)
-    once = predictions.n == found.n or _every_set(found.n, found.sizes)
-    return Dependence(found.n, ONCE if once else AGAIN, found.ratio, found.independent, FOLD_TARGET)
+    sharing = find_sharing(case, fold)
+    if len(sharing.sizes) == 1:
+        return Dependence(sharing.n)
+    once = predictions.n == sharing.n or _every_set(sharing.n, sharing.sizes)
+    return Dependence(sharing.n, ONCE if once else AGAIN, sharing.ratio, sharing.independent, FOLD_TARGET)
 
 
 def counted_dependence(counted: Counted) -> Dependence:
@@ -216,3 +244,8 @@ def check_one_prediction_per_fold(predictions: Predictions) -> None:
             f"{predictions.fold.labels[there]!r}, and a model predicts a case once.",
             hint="give every model a fold of its own, such as '2.1' for fold 1 of repetition 2, and every case an id.",
         )
+
+
+def refuse_independent_rows(method: str, hint: str) -> OptionError:
+    """The error of a method that takes rows as independent where they come in groups."""
+    return OptionError(f"The cases come in groups, and {method!r} takes rows as independent.", hint=hint)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from heldout.arguments import require
 from heldout.arrays import Floats
 from heldout.evidence import Confusion
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
-from heldout.measures.cells import TableBatch, class_cells
+from heldout.measures.cells import TWO, TableBatch, class_cells
+from heldout.threads import cached_property
 
 # The number of draws is the largest of LADDER that keeps a batch near NUMBERS; (B + 1) · 2.5 % is whole for each.
 NUMBERS = 100_000
@@ -29,13 +31,14 @@ DRAWN_LEVEL = 0.9999
 CELL_PRIOR = 0.5
 TABLE_PRIOR = 1.0
 # From this many draws on only those near a limit are sorted.
-MANY_DRAWS, SIXTEENTH = 2000, 16
+MANY_DRAWS = 2000
 # Larger tables than this are not drawn: their intervals come in closed form.
 MOST_CELLS = 20_000
 # Nor are more numbers than this drawn, which very high levels would need: they take .2 GB.
 MOST_NUMBERS = 25_000_000
 
 
+@lru_cache
 def can_draw_tables(classes: int, level: float) -> bool:
     """Whether whole tables of so many classes are drawn at a level.
 
@@ -73,10 +76,19 @@ class Draws:
         return np.random.default_rng([self.seed, stream])
 
     @cached_property
+    def limits(self) -> dict[tuple[str, str, str, float], tuple[Any, Any]]:
+        """The limits that several measures share, by what found them, measure, axis and level."""
+        return {}
+
+    @cached_property
+    def of_two(self) -> bool:
+        """Whether each class is the rest of the other: then whole tables serve for both, and give one interval."""
+        return self.confusion.n_classes == TWO and len(self.confusion.counts) > 0 and np.ndim(self.scale) == 0
+
+    @cached_property
     def posterior_classes(self) -> dict[str, Any]:
         """TP, FN, FP, TN of each class against the rest: arrays (k, B)."""
-        if len(self.confusion.corners) == 2 and len(self.confusion.counts) and np.ndim(self.scale) == 0:
-            # Of two classes each is the rest of the other: the whole tables serve, and both ways give one interval.
+        if self.of_two:
             classes = self.posterior_tables.classes
             tp, fn, fp = (classes[corner].T for corner in ("tp", "fn", "fp"))
             return class_cells(tp, fn, fp, tp[::-1])
@@ -120,10 +132,7 @@ class Draws:
 
     def bootstrap_groups(self, subject: Subject) -> Floats:
         """The value on each table made of groups drawn with replacement: (B,), or (k, B) for classes."""
-        clusters = self.confusion.clusters
-        if clusters is None:
-            message = "there are no groups to draw"
-            raise TypeError(message)
+        clusters = require(self.confusion.clusters, "there are no groups to draw")
         from scipy import sparse
 
         cells = len(self.confusion.counts)
@@ -155,25 +164,33 @@ def order_limits(values: Floats, level: float) -> tuple[Any, Any]:
     size = values.shape[-1]
     low, high = _tail_places(tail, size)
     if size < MANY_DRAWS:
-        ordered = np.partition(values, (low, high), axis=-1)
-        return ordered[..., low], ordered[..., high]
-    rows = [_pick_tails(row, low, high) for row in values.reshape(-1, size)]
+        # One place after the other: of draws that it has not seen NumPy finds two at once five times slower.
+        ordered = np.partition(values, low, axis=-1)
+        least, above = ordered[..., low].copy(), ordered[..., low:]
+        above.partition(high - low, axis=-1)
+        return least, above[..., high - low]
+    flat = values.reshape(-1, size)
+    # Of two classes many measures have the same draws.
+    alike = len(flat) == TWO and np.array_equal(*flat)
+    rows = [_pick_tails(row, low, high) for row in (flat[:1] if alike else flat)] * (TWO if alike else 1)
     ends = np.array(rows).reshape(*values.shape[:-1], 2)
     return ends[..., 0], ends[..., 1]
 
 
 def _pick_tails(values: Floats, low: int, high: int) -> tuple[Any, Any]:
-    """The order statistics at two places: a sixteenth of the draws says which of them to look at."""
-    order = np.sort(values[::SIXTEENTH])
-    # Four standard deviations beyond where the place is expected among the sixteenth.
-    reach = (place / SIXTEENTH for place in (low, len(values) - 1 - high))
-    near, far = (min(int(at + 4 * math.sqrt(at)) + 4, len(order) - 1) for at in reach)
-    below, above = values[values <= order[near]], values[values >= order[len(order) - 1 - far]]
-    high -= len(values) - len(above)
-    if len(below) <= low or high < 0:
-        ordered = np.partition(values, (low, high + len(values) - len(above)))
-        return ordered[low], ordered[high + len(values) - len(above)]
-    return np.partition(below, low)[low], np.partition(above, high)[high]
+    """The order statistics at two places: the extremes of small blocks of draws say which draws to look at."""
+    # The minima of blocks are draws, so the one at a place among them is no less than the draw at that place. There are
+    # four times as many as the place asks for, and hardly more draws lie below it than are needed.
+    beyond = len(values) - 1 - high
+    height = max(1, len(values) // (4 * max(low, beyond) + 4))
+    blocks = values[: len(values) // height * height].reshape(height, -1)
+    least, most = blocks.min(axis=0), blocks.max(axis=0)
+    least.partition(low)
+    most.partition(len(most) - 1 - beyond)
+    below, above = values.compress(values <= least[low]), values.compress(values >= most[-1 - beyond])
+    below.partition(low)
+    above.partition(len(above) - 1 - beyond)
+    return below[low], above[-1 - beyond]
 
 
 def share_limits(values: Floats, low_share: Any, high_share: Any) -> tuple[Any, Any]:
@@ -218,7 +235,7 @@ def _tail_places(tail: float, size: int) -> tuple[int, int]:
 
 
 def _place(share: Any, size: Any, *, up: bool) -> Any:
-    # A hair of tolerance: 10,000 · .025 is 250.00000000000003 in floats.
+    # A tolerance: 10,000 · .025 is 250.00000000000003 in floats.
     rank = np.asarray(share) * (size + 1)
     rank = np.ceil(rank - 1e-9) if up else np.floor(rank + 1e-9)
     return np.clip(rank - 1, 0, size - 1).astype(np.int64)

@@ -176,14 +176,19 @@ class ClassEstimates(Sequence[Estimate]):
     def taken(self, places: Sequence[int] | NDArray[np.int64]) -> list[Estimate]:
         """The estimates of the classes at these places."""
         at = np.asarray(places, dtype=np.int64)
-        columns = (column[at].tolist() for column in (self.values, self.lows, self.highs, self.sizes))
+        columns = (self.values, self.lows, self.highs, self.sizes)
+        values, lows, highs, sizes = (column[at].tolist() for column in columns)
         return [
             Estimate(
-                self.measure, self.labels[place], None, value, low, high, self.level, self.method, round_cases(cases),
+                self.measure, self.labels[place], None, value, low, high, self.level, self.method, round_cases(size),
                 self.undefined if value != value else "", self.note, self.style,  # noqa: PLR0124 - true of nan only
             )
-            for place, value, low, high, cases in zip(at.tolist(), *columns, strict=True)
+            for place, value, low, high, size in zip(at.tolist(), values, lows, highs, sizes, strict=True)
         ]  # fmt: skip
+
+
+# Shares of cases add up to whole ones but for this much rounding.
+TOLERANCE = 1e-9
 
 
 def round_cases(size: Any) -> int | float:
@@ -193,5 +198,44 @@ def round_cases(size: Any) -> int | float:
     (5, 2.5)
     """
     number = float(size)
-    # Shares of cases add up to whole ones but for rounding.
-    return round(number) if abs(number - round(number)) < 1e-9 else number
+    return round(number) if abs(number - round(number)) < TOLERANCE else number
+
+
+def join_notes(*notes: str) -> str:
+    """The notes in one text; those that are empty are left out.
+
+    >>> join_notes("two rows were dropped", "", "one class is rare")
+    'two rows were dropped; one class is rare'
+    """
+    return "; ".join(filter(None, notes))
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """The difference A − B of a measure, its interval and a test of no difference.
+
+    `method` names the procedure, `statistic` its figure and `df` the degrees of freedom, nan where it has none. `n` is
+    the number of cases, folds or data sets behind it. `effect` is a size of the difference that does not depend on n,
+    and `effect_name` says which. `undefined` says why the difference is nan where it is; `note` what else a reader must
+    know, such as how often the method rejects where it should not.
+    """
+
+    difference: float
+    low: float
+    high: float
+    level: float
+    method: str
+    p: float
+    n: int
+    statistic: float = math.nan
+    df: float = math.nan
+    effect: float = math.nan
+    effect_name: str = ""
+    undefined: str = ""
+    note: str = ""
+    interval_method: str = ""
+
+
+def undefined_test(why: str, level: float, method: str, n: int, *, reach: float = math.nan, note: str = "") -> PairTest:
+    """The test of a difference that has no value; `reach` is the largest that there can be, where that is known."""
+    return PairTest(math.nan, -reach, reach, level, method, math.nan, n, undefined=why, note=note)

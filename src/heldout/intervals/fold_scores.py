@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -15,14 +15,16 @@ from heldout.arguments import listing, method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.evidence import Label, Ranking
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.score_bins import ordered
 from heldout.intervals.area_bounds import BINS, allowing
-from heldout.intervals.areas import logit_limits
+from heldout.intervals.areas import logit_limits, placement_spreads
 from heldout.intervals.dependence import Dependence
-from heldout.intervals.estimate import NO_INTERVAL, Estimate
+from heldout.intervals.estimate import NO_INTERVAL, Estimate, join_notes
 from heldout.intervals.fold_estimates import (
     FOLD_METHODS,
     RAW_SCORES,
+    FoldArea,
     FoldEstimate,
     FoldMethod,
     Rule,
@@ -36,6 +38,7 @@ from heldout.intervals.quantiles import z_value
 from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.measures.quantity import Bound, Quantity
 from heldout.show.numbers import share
+from heldout.threads import cached_property
 
 # Below these the places within the folds are too coarse (docs/statistics.md): a mean of so many cases of each class and
 # of so many distinct scores in a fold. With fewer, average precision was off by up to its own standard error.
@@ -146,10 +149,10 @@ def _places_of_class(known: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Fl
     """The shares of a class below, and the places that they have, from the places and counts of several folds."""
     if not known:
         return None
-    place, weight = (np.concatenate(column) for column in zip(*known, strict=True))
-    order = np.argsort(place, kind="stable")
+    indices, weight = (np.concatenate(column) for column in zip(*known, strict=True))
+    order = np.argsort(indices, kind="stable")
     total = np.cumsum(weight[order])
-    return (total - weight[order] / 2) / total[-1], place[order]
+    return (total - weight[order] / 2) / total[-1], indices[order]
 
 
 def _merge(parts: list[Ranking]) -> Ranking:
@@ -232,10 +235,7 @@ class FoldScores(ScoreEstimator):
                 hint="use a plan with more folds, or leave out the method.",
             )
         if key not in FOLD_METHODS and len(self._truth) > 1:
-            raise OptionError(
-                f"The method {name!r} takes all scores as those of one model, and here each fold has its own.",
-                hint=f"use one of: {listing(FOLD_METHODS)}; or leave out the method.",
-            )
+            raise refuse_one_model(name)
         return FOLD_METHODS.get(key)
 
     @cached_property
@@ -273,7 +273,7 @@ class FoldScores(ScoreEstimator):
             notes += list(filter(None, (by_fold.finding, silent)))
             low, high, name = *by_fold.find(used, self.plan, self.level), by_fold.name
         elif (by_area := measure.scaled.measure.fold_interval) and quantity.average is None and self._weightless:
-            low, high = self._area_limits(quantity, used, there)
+            low, high = FOLD_INTERVALS[by_area](self, quantity, used, there)
             name, silent = _over_folds(by_area), ""
         elif (quantity.average is not None or measure.scope == "pairs") and self._weightless:
             low, high = self._average_limits(quantity, used, there)
@@ -306,16 +306,20 @@ class FoldScores(ScoreEstimator):
     def _weightless(self) -> bool:
         return not self.evidence.weighted and not self.evidence.grouped
 
-    def _area_limits(self, quantity: Quantity, used: Floats, there: NDArray[np.bool_]) -> tuple[float, float]:
+    def limit_mean_area(self, quantity: Quantity, used: Floats, there: NDArray[np.bool_]) -> tuple[float, float]:
+        """Limits of the mean over folds of an area of one class, from the placements of the cases in their folds."""
         label: Label | None = quantity.class_ if quantity.class_ is not None else self.positive
-        index = self.evidence.labels.index(label) if label is not None else 0
-        positives = self._truth[there, index]
-        negatives = self._truth[there].sum(axis=1) - positives
+        label = self.evidence.labels[0] if label is None else label
         scaling = quantity.bound.measure.scaled
-        areas = (used - scaling.offset) / scaling.slope
+        areas = ((used - scaling.offset) / scaling.slope).tolist()
+        rankings = [fold for fold, defined in zip(self._rankings(label), there, strict=True) if defined]
+        folds = [
+            FoldArea(area, (float(fold.n_positive), float(fold.n_negative)), placement_spreads(fold))
+            for area, fold in zip(areas, rankings, strict=True)
+        ]
         # The cases of folds that are left out tell nothing.
         told = replace(self.plan, n=max(1, round(self.plan.n * self._truth[there].sum() / self._truth.sum())))
-        return scaling.scale(mean_area_limits(areas, positives, negatives, told, self.level))
+        return scaling.scale(mean_area_limits(folds, told, self.level))
 
     def _average_limits(self, quantity: Quantity, used: Floats, there: NDArray[np.bool_]) -> tuple[float, float]:
         """Limits of the mean over folds of an averaged area, from the variance over cases in each fold."""
@@ -323,12 +327,12 @@ class FoldScores(ScoreEstimator):
         sizes = self._truth[there].sum(axis=1)
         told = self.plan.n * sizes.sum() / self._truth.sum()
         value = float(used.mean())
-        error = math.sqrt(self.plan.factor * float(np.mean(np.square(errors) * sizes)) / told)
+        error = math.sqrt(self.plan.ranked * float(np.mean(np.square(errors) * sizes)) / told)
         edge = 0.5 / max(told, 1.0)
         if not edge < value < 1 - edge or not error:
             # At the edge there is no variance to see; Wilson with the cases of the smallest class has a width.
             least = float(self._truth.sum(axis=0)[self._truth.sum(axis=0) > 0].min()) * told / sizes.sum()
-            least /= self.plan.factor
+            least /= self.plan.ranked
             low, high = (float(x) for x in wilson(value * least, least, self.level))
             return min(low, value), max(high, value)
         return logit_limits(value, error, z_value(self.level))
@@ -373,7 +377,7 @@ class FoldScores(ScoreEstimator):
     def _pooled(self, quantity: Quantity, caution: str = "") -> dict[str, Any]:
         """The interval of all predictions together, stretched for what they share."""
         parts = self._stretch(quantity, ScoreEstimator.ask(self, quantity))
-        return parts | {"note": "; ".join(filter(None, (parts["note"], caution)))}
+        return parts | {"note": join_notes(parts["note"], caution)}
 
     def _stretch(self, quantity: Quantity, estimate: Estimate) -> dict[str, Any]:
         """An estimate of all predictions, with an interval that allows for what their models share."""
@@ -381,13 +385,17 @@ class FoldScores(ScoreEstimator):
         # Predictions of one case by several models are not as many cases; where rows come in groups, the interval has
         # taken them as one already.
         times = 1.0 if self.evidence.grouped else self.evidence.n / self.plan.n
-        stretch = math.sqrt(self.plan.factor * times)
+        factor = self.plan.ranked if quantity.bound.measure.kind == "precision area" else self.plan.factor
+        stretch = math.sqrt(factor * times)
         low, high = (value + stretch * (limit - estimate.value) for limit in (estimate.low, estimate.high))
         measure = quantity.bound.measure
         name = estimate.method
         if stretch != 1 and name != NO_INTERVAL:
-            name = f"{name}, n/{self.plan.factor * times:.3g}"
-        ends = max(low, measure.low), min(high, measure.high)
+            name = f"{name}, n/{factor * times:.3g}"
+        # The largest value of a mean loss depends on the number of classes: a Brier score of two is 1 at most.
+        loss = LOSSES.get(measure.component)
+        largest = math.inf if loss is None else loss.largest(self._probabilities(measure).n_classes)
+        ends = max(low, measure.low), min(high, measure.high, largest)
         return _fields(estimate) | {"value": value, "low": ends[0], "high": ends[1], "method": name, "n": self.plan.n}
 
     def _unranked(self, quantity: Quantity, why: str) -> dict[str, Any]:
@@ -431,6 +439,10 @@ def _gaps(ranking: Ranking) -> Floats:
     return np.asarray(ranking.tp / float(ranking.n_positive) - ranking.fp / float(ranking.n_negative))
 
 
+# What a measure may name as its `fold_interval`.
+FOLD_INTERVALS = {"delong-score": FoldScores.limit_mean_area}
+
+
 def _over_folds(method: str) -> str:
     """The name of a method that was used in every fold.
 
@@ -443,3 +455,11 @@ def _over_folds(method: str) -> str:
 
 def _fields(estimate: Estimate) -> dict[str, Any]:
     return {f.name: getattr(estimate, f.name) for f in fields(Estimate)}
+
+
+def refuse_one_model(method: str) -> OptionError:
+    """The error of a method that takes all scores as those of one model where each fold has its own."""
+    return OptionError(
+        f"The method {method!r} takes all scores as those of one model, and here each fold has its own.",
+        hint=f"use one of: {listing(FOLD_METHODS)}; or leave out the method.",
+    )

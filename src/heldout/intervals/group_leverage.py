@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import require
 from heldout.arrays import Floats
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.ranking import Ranking
@@ -55,9 +56,9 @@ def effective_number(sizes: Any) -> float:
     >>> effective_number([10, 10, 10]), round(effective_number([28, 1, 1]), 2)
     (3.0, 1.15)
     """
-    held = np.asarray(sizes, dtype=np.float64)
-    squares = float((held**2).sum())
-    return float(held.sum()) ** 2 / squares if squares > 0 else 0.0
+    weights = np.asarray(sizes, dtype=np.float64)
+    squares = float((weights**2).sum())
+    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
 def leverage_factors(shares: Any, number: int | None = None) -> Any:
@@ -66,8 +67,8 @@ def leverage_factors(shares: Any, number: int | None = None) -> Any:
     >>> leverage_factors(np.array([0.5, 0.25, 0.25])).round(3)
     array([1.333, 0.889, 0.889])
     """
-    held = np.minimum(np.asarray(shares, dtype=np.float64), MOST_SHARE)
-    return (1 - 1 / (len(held) if number is None else number)) / (1 - held)
+    capped = np.minimum(np.asarray(shares, dtype=np.float64), MOST_SHARE)
+    return (1 - 1 / (len(capped) if number is None else number)) / (1 - capped)
 
 
 def group_freedom(powers: tuple[Any, Any, Any], pulls: Any, design_effect: Any) -> Any:
@@ -140,11 +141,11 @@ def class_shares(
     """
     total = sums_by(class_, weight, len(spread))
     parts = spread if float(spread.sum()) > 0 else total
-    whole, met = float(parts.sum()), total > 0
-    per_case = np.divide(parts, total * whole, out=np.zeros_like(total), where=met)
-    deviation = np.sqrt(np.divide(parts, squares * whole, out=np.zeros_like(total), where=met))
-    held = np.asarray(weight)
-    return sums_by(group, held * per_case[class_], number), sums_by(group, held * deviation[class_], number)
+    whole, present = float(parts.sum()), total > 0
+    per_case = np.divide(parts, total * whole, out=np.zeros_like(total), where=present)
+    deviation = np.sqrt(np.divide(parts, squares * whole, out=np.zeros_like(total), where=present))
+    weights = np.asarray(weight)
+    return sums_by(group, weights * per_case[class_], number), sums_by(group, weights * deviation[class_], number)
 
 
 def ranked_spread(ranking: Ranking, up: Floats, down: Floats, *, by_class: bool = False) -> GroupSpread:
@@ -159,14 +160,11 @@ def ranked_spread(ranking: Ranking, up: Floats, down: Floats, *, by_class: bool 
     >>> round(ranked_spread(seen, np.array([0.2, -0.1]), np.zeros(2)).variance, 6)
     0.09
     """
-    groups = ranking.groups
-    if groups is None:
-        message = "there are no groups"
-        raise TypeError(message)
+    groups = require(ranking.groups, "there are no groups")
     code, number = groups.group, len(groups.keys)
     columns = groups.positives, groups.negatives
     sizes = [sums_by(code, column, number) for column in columns]
-    held = [size / max(float(size.sum()), 1e-300) for size in sizes]
+    shares_of_class = [size / max(float(size.sum()), 1e-300) for size in sizes]
     sums = [
         sums_by(code, column * part[groups.place], number) for column, part in zip(columns, (up, down), strict=True)
     ]
@@ -183,13 +181,15 @@ def ranked_spread(ranking: Ranking, up: Floats, down: Floats, *, by_class: bool 
     # The positives and then the negatives of every group.
     both, classes = np.tile(np.arange(number), 2), np.repeat([0, 1], number)
     shares, pulls = class_shares(both, classes, np.concatenate(sizes), np.array(spread), total, number)
-    found = group_spread(sums[0] + sums[1], shares, pulls, independent=independent)
+    grouped = group_spread(sums[0] + sums[1], shares, pulls, independent=independent)
     if not by_class or number < 2:
-        return found
-    met = [int((size > 0).sum()) for size in sizes]
-    moved = [part * leverage_factors(own, many) for part, own, many in zip(sums, held, met, strict=True)]
-    within = sum(many / max(many - 1, 1) * float(part @ part) for many, part in zip(met, moved, strict=True))
+        return grouped
+    group_counts = [int((size > 0).sum()) for size in sizes]
+    moved = [
+        part * leverage_factors(own, many) for part, own, many in zip(sums, shares_of_class, group_counts, strict=True)
+    ]
+    within = sum(many / max(many - 1, 1) * float(part @ part) for many, part in zip(group_counts, moved, strict=True))
     across = 2 * number / (number - 1) * float(moved[0] @ moved[1])
     variance = within + across
     variance = 0.0 if variance <= EQUAL_GROUPS * max(independent, within) else variance
-    return replace(found, variance=variance, df=min(found.df, max(min(met) - 1.0, 1.0)))
+    return replace(grouped, variance=variance, df=min(grouped.df, max(min(group_counts) - 1.0, 1.0)))

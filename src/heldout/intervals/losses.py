@@ -20,7 +20,7 @@ from heldout.intervals.quantiles import t_value, z_value
 Limits = tuple[float, float]
 
 # A variance below this share of the mean square is rounding: all losses are alike.
-ALIKE = 1e-24
+NEGLIGIBLE = 1e-24
 # A variance below this is that of rounding, of a mean between 0 and 1.
 FLAT = 1e-14
 # The weight, in cases, of the variance that the probabilities themselves predict, where it is above the observed one.
@@ -51,13 +51,11 @@ def hall(mean: float, variance: float, third: float, critical: float) -> Limits:
     return min(mean - bent_back(critical) * error, mean), max(mean - bent_back(-critical) * error, mean)
 
 
-def mean_limits(
-    moments: Moments, n: int, level: float = 0.95, *, bounds: Limits = (0.0, math.inf), kish: bool = True
-) -> Limits:
+def mean_limits(moments: Moments, n: int, level: float = 0.95, *, bounds: Limits = (0.0, math.inf)) -> Limits:
     """Hall's limits for the mean of independent losses, given their moments and the number of cases.
 
     With weights the variance is the larger of the linearised one, which sees whether heavy cases have large losses,
-    and (where `kish`) that of Kish's effective number of cases.
+    and that of Kish's effective number of cases.
 
     >>> low, high = mean_limits(Moments.of(np.array([0.0, 0.1, 0.1, 0.9])), 4)
     >>> print(f"{low:.3f} {high:.3f}")
@@ -65,18 +63,17 @@ def mean_limits(
     """
     if n < 2:
         return bounds
-    return _within(hall(moments.mean, *_mean_moments(moments, n, kish=kish), z_value(level)), bounds)
+    return _within(hall(moments.mean, *_mean_moments(moments, n), z_value(level)), bounds)
 
 
-def _mean_moments(moments: Moments, n: int, *, kish: bool = True) -> tuple[float, float]:
+def _mean_moments(moments: Moments, n: int) -> tuple[float, float]:
     """The variance and the third moment of the mean of independent losses."""
     mean, weight = moments.mean, moments.weight
     sums = moments.about(mean)
     correction = n / (n - 1)
-    variance = correction * float(sums[1, 2]) / weight**2
-    if kish:
-        variance = max(variance, correction * float(sums[0, 2]) * float(sums[1, 0]) / weight**3)
-    return (0.0 if variance <= ALIKE * mean**2 else variance), float(sums[2, 3]) / weight**3
+    linearised, by_kish = float(sums[1, 2]) / weight**2, float(sums[0, 2]) * float(sums[1, 0]) / weight**3
+    variance = max(correction * linearised, correction * by_kish)
+    return (0.0 if variance <= NEGLIGIBLE * mean**2 else variance), float(sums[2, 3]) / weight**3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,12 +145,12 @@ class PromisedLosses:
 def promised_errors(probabilities: Probabilities) -> tuple[Floats, Floats]:
     """The chance of a class other than the most probable one, for every bin that holds cases, and the bin's weight."""
     bins = probabilities.reliability
-    met = bins.weight > 0
-    weight = bins.weight[met]
+    filled = bins.weight > 0
+    weight = bins.weight[filled]
     if probabilities.top_label:
-        return np.clip(1 - bins.predicted[met] / weight, 0.0, 1.0), weight
+        return np.clip(1 - bins.predicted[filled] / weight, 0.0, 1.0), weight
     # The less probable class of two, from p(1 − p).
-    return (1 - np.sqrt(np.maximum(1 - 4 * bins.spread[met] / weight, 0.0))) / 2, weight
+    return (1 - np.sqrt(np.maximum(1 - 4 * bins.spread[filled] / weight, 0.0))) / 2, weight
 
 
 def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -> Limits:
@@ -179,7 +176,7 @@ def loss_limits(probabilities: Probabilities, loss: str, level: float = 0.95) ->
         units, critical = probabilities.n_kish, z_value(level)
     else:
         spread, third = _group_moments(probabilities, groups, loss)
-        variance = 0.0 if spread.variance <= ALIKE * moments.mean**2 else spread.variance
+        variance = 0.0 if spread.variance <= NEGLIGIBLE * moments.mean**2 else spread.variance
         if variance == 0:
             variance, third = equal_groups_moments(moments, spread.effective)
         units, critical = spread.effective, float(t_value(level, spread.df))
@@ -203,7 +200,7 @@ def equal_groups_moments(moments: Moments, groups: float) -> tuple[float, float]
     """
     sums = moments.about(moments.mean)
     spread, skew = float(sums[0, 2]) / moments.weight, float(sums[0, 3]) / moments.weight
-    if spread <= ALIKE * moments.mean**2:
+    if spread <= NEGLIGIBLE * moments.mean**2:
         return 0.0, 0.0
     return spread / max(groups - 1, 1.0), skew / max(groups, 1.0) ** 2
 
@@ -235,13 +232,13 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
     -1.216 1.000
     """
     shares = probabilities.class_weight / (probabilities.weight or 1.0)
-    met = shares > 0
+    present = shares > 0
     n = probabilities.n
-    if n < 2 or met.sum() < 2:
+    if n < 2 or present.sum() < 2:
         return -math.inf, 1.0
     moments = probabilities.losses[loss]
-    share, by_class = shares[met], probabilities.class_losses[loss][met] / probabilities.weight
-    reference, slope = float(LOSSES[loss].reference(shares)), LOSSES[loss].slope(shares)[met]
+    share, by_class = shares[present], probabilities.class_losses[loss][present] / probabilities.weight
+    reference, slope = float(LOSSES[loss].reference(shares)), LOSSES[loss].slope(shares)[present]
     mean = moments.mean
     pull = mean / reference * slope
     pull = pull - share @ pull
@@ -269,10 +266,24 @@ def skill_limits(probabilities: Probabilities, loss: str, level: float = 0.95) -
             min(-most / reference, -mean / reference - apart),
             max(-least / reference, -mean / reference + apart),
         )
+        if variance <= FLAT:
+            low = min(low, -mean / _least_reference(shares, loss, units, level))
         return 1 + low, min(1 + high, 1.0)
     variance *= PromisedLosses.of(probabilities, loss).widen(seen, 0.0, size, units)[0] / seen
     value, half_width = 1 - mean / reference, critical * math.sqrt(variance)
     return value - half_width, min(value + half_width, 1.0)
+
+
+def _least_reference(shares: Floats, loss: str, units: float, level: float) -> float:
+    """The loss of class shares of which the largest is at Wilson's upper limit.
+
+    Where all classes are equally frequent that loss is at its largest, and the delta method sees no slope.
+    """
+    top = int(shares.argmax())
+    end = float(wilson_at(float(shares[top]), units, z_value(level))[1])
+    moved = shares * (1 - end) / (1 - shares[top])
+    moved[top] = end
+    return float(LOSSES[loss].reference(moved))
 
 
 def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) -> Limits:
@@ -292,15 +303,15 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
     groups = probabilities.groups
     if n < 2 or (groups is not None and groups.number < 2):
         return bounds
-    met = bins.weight > 0
+    filled = bins.weight > 0
     moments = probabilities.losses["brier"]
-    share = bins.weight[met] / probabilities.weight
-    rate, gap = bins.observed[met] / bins.weight[met], bins.gap[met] / bins.weight[met]
+    share = bins.weight[filled] / probabilities.weight
+    rate, gap = bins.observed[filled] / bins.weight[filled], bins.gap[filled] / bins.weight[filled]
     cases = np.maximum(n * share, 1.0)
     # A single case says nothing of the variance in its bin: there it is that of its own probability.
-    within = np.maximum(bins.squares[met] / bins.weight[met] - gap**2, 0.0)
+    within = np.maximum(bins.squares[filled] / bins.weight[filled] - gap**2, 0.0)
     unbiased = np.where(
-        cases > 1.5, within * cases / np.maximum(cases - 1, 0.5), bins.spread[met] / bins.weight[met]
+        cases > 1.5, within * cases / np.maximum(cases - 1, 0.5), bins.spread[filled] / bins.weight[filled]
     )  # fmt: skip
     prevalence = float(share @ rate)
     centre = moments.mean - float(share @ gap**2) + float(unbiased.sum()) / n
@@ -313,7 +324,7 @@ def part_limits(probabilities: Probabilities, part: str, level: float = 0.95) ->
     spread += pull**2 * prevalence * (1 - prevalence) - 2 * pull * (by_class - moments.mean * prevalence)
     spread += _bin_spread(share, rate, rate, pull) - _bin_spread(share, rate, rate - gap, pull)
     # One degree of freedom less for each bin, because a share was fitted in each.
-    freedom = max(n - int(met.sum()), n / 2)
+    freedom = max(n - int(filled.sum()), n / 2)
     variance = max(spread, 0.0) / freedom + 2 * float((unbiased**2).sum()) / n**2
     critical = float(t_value(level, freedom))
     if groups is not None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from heldout.arguments import check_replicates, closest, listing, method_key
+from heldout.arguments import check_replicates, listing, method_key, require, suggest
 from heldout.errors import OptionError
+from heldout.evidence import Confusion
 from heldout.intervals import proportion
 from heldout.intervals.cluster_errors import (
     cluster_spread,
@@ -31,13 +34,15 @@ from heldout.intervals.macro import (
 from heldout.intervals.one_sided import (
     effective_clopper_pearson,
     guarded_class_limits,
+    guarded_group_limits,
     guarded_mean_limits,
     guarded_table_limits,
 )
 from heldout.intervals.quantiles import t_value, z_value
 from heldout.intervals.score_limits import f_score_limits, mean_cost_limits, odds_ratio_limits, ratio_limits
 from heldout.intervals.target import Subject
-from heldout.measures.quantity import for_each_class
+from heldout.measures.declare import Measure
+from heldout.measures.quantity import Bound, class_pair, for_each_class
 
 Limits = tuple[Any, Any]
 Applies = Callable[[Subject], bool]
@@ -57,6 +62,8 @@ class Method:
     one_sided: str = ""
 
 
+DERIVED = "derivations in docs/statistics.md"
+EFRON_TIBSHIRANI = "Efron & Tibshirani (1993), ch. 13"
 METHODS: dict[str, Method] = {}
 
 
@@ -81,12 +88,17 @@ def find_method(name: str) -> Method:
     """
     key = method_key(name)
     if key not in METHODS:
-        near = closest(key, METHODS)
-        raise OptionError(
-            f"There is no interval method {name!r}. There are: {listing(METHODS, most=20)}.",
-            hint=f"did you mean {near!r}?" if near else "leave method out for the default of each measure.",
-        )
+        raise unknown_method(name, METHODS)
     return METHODS[key]
+
+
+def unknown_method(name: str, known: Iterable[str]) -> OptionError:
+    """The error of a name that is none of the interval methods that are known."""
+    names = list(dict.fromkeys(known))
+    return OptionError(
+        f"There is no interval method {name!r}. There are: {listing(names, most=40)}.",
+        hint=suggest(method_key(name), names, "leave method out for the default of each measure."),
+    )
 
 
 def _is_proportion(subject: Subject) -> bool:
@@ -103,20 +115,31 @@ def _on_proportion(formula: Callable[..., Limits], subject: Subject, level: floa
         hits, n = float(subject.confusion.right * subject.scale), float(subject.confusion.n * subject.scale)
         memo, key = subject.confusion.memo, ("accuracy", formula.__name__, hits, n, level)
         if key not in memo:
-            memo[key] = formula(hits, n, level)
-        ends = subject.micro_image(np.array(memo[key]))
-        return _within(subject, ends.min(axis=0), ends.max(axis=0))
-    trials = subject.trials
-    if trials is None:
-        message = f"{subject.bound.name} is not a proportion"
-        raise TypeError(message)
-    return formula(*trials, level)
+            memo[key] = tuple(float(limit) for limit in formula(hits, n, level))
+        ends = [float(subject.micro_image(end)) for end in memo[key]]
+        return _within(subject, min(ends), max(ends))
+    return formula(*require(subject.trials, f"{subject.bound.name} is not a proportion"), level)
 
 
 @method("wilson", reference="Wilson (1927)", applies=_is_proportion, one_sided="clopper-pearson")
 def wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Inverts the score test of a proportion."""
+    if subject.axis == "class" and subject.unscaled:
+        settle_wilson([subject.bound], subject.confusion, level)
+        limits: Limits = subject.confusion.memo["class wilson", subject.bound.key, level]
+        return limits
     return _on_proportion(proportion.wilson, subject, level)
+
+
+def settle_wilson(bounds: Iterable[Bound], confusion: Confusion, level: float) -> None:
+    """Find these limits of every class by several proportions, and keep them as `settle_classes` keeps the values."""
+    memo = confusion.memo
+    wanted = [bound for bound in bounds if ("class wilson", bound.key, level) not in memo]
+    if not wanted:
+        return
+    tops, bottoms = zip(*(class_pair(bound, confusion) for bound in wanted), strict=True)
+    for bound, *limits in zip(wanted, *proportion.wilson(tops, bottoms, level), strict=True):
+        memo["class wilson", bound.key, level] = tuple(limits)
 
 
 @method("wilson-cc", reference="Newcombe (1998)", applies=_is_proportion)
@@ -150,12 +173,12 @@ def mid_p(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG0
 
 
 def _is_largest_share(subject: Subject) -> bool:
-    return "commonest" in subject.bound.measure.cells
+    return subject.bound.measure.of_commonest
 
 
 @method(
     "largest-share",
-    reference="derivations in docs/statistics.md",
+    reference=DERIVED,
     applies=_is_largest_share,
     one_sided="exact-largest-share",
 )
@@ -164,7 +187,7 @@ def largest_share(subject: Subject, level: float, draws: Draws) -> Limits:  # no
     return proportion.largest_share_limits(subject.confusion.truth_totals * subject.scale, level)
 
 
-@method("exact-largest-share", reference="derivations in docs/statistics.md", applies=_is_largest_share)
+@method("exact-largest-share", reference=DERIVED, applies=_is_largest_share)
 def exact_largest_share(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Clopper and Pearson's limits of the commonest class, the lower one with its error divided among all classes."""
     return proportion.exact_largest_share_limits(subject.confusion.truth_totals * subject.scale, level)
@@ -183,19 +206,17 @@ def _score_applies(subject: Subject) -> bool:
     return subject.axis in ("class", "table") and subject.bound.measure.kind in ("f", "ratio", "odds", "cost")
 
 
-@method("score", reference="derivations in docs/statistics.md", applies=_score_applies, one_sided="guarded-dirichlet")
+@method("score", reference=DERIVED, applies=_score_applies, one_sided="guarded-dirichlet")
 def score(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     """Inverts a score test with the fit restricted to the value on trial: Wilson's relatives."""
     if subject.bound.measure.kind == "cost":
         return _cost(subject, level)
-    tp, fn, fp, tn = subject.corners.T
     if subject.bound.measure.kind == "f":
         return _class_f_limits(subject, level)
     if subject.bound.measure.kind == "odds":
+        tp, fn, fp, tn = subject.corners.T
         return odds_ratio_limits(tp, fn, fp, tn, level)
-    if subject.bound.measure.name == "positive_likelihood_ratio":
-        return ratio_limits(tp, tp + fn, fp, fp + tn, level)
-    return ratio_limits(fn, tp + fn, tn, fp + tn, level)
+    return _likelihood_limits(subject, level)
 
 
 def _class_f_limits(subject: Subject, level: float) -> Limits:
@@ -203,19 +224,35 @@ def _class_f_limits(subject: Subject, level: float) -> Limits:
     beta = subject.bound.parameters["beta"]
 
     def find(corners: Any) -> Any:
+        # With FN and FP exchanged F-beta is that of 1/beta, for which others will ask.
         tp, fn, fp, _ = corners.T
-        return np.stack(f_score_limits(tp, fp, fn, beta, level), axis=1)
+        both = f_score_limits([tp, tp], [fp, fn], [fn, fp], beta, level)
+        return np.stack([*both[0], *both[1]], axis=1)
 
     if np.ndim(subject.scale):
-        low, high = find(subject.corners).T
+        low, _, high, _ = find(subject.corners).T
         return low, high
     scale = float(subject.scale)
     memo, key = subject.confusion.memo, ("class f limits", beta, level, scale)
     if key not in memo:
-        found = for_each_class(subject.confusion, lambda corners: find(corners * scale))
-        memo[key] = tuple(np.ascontiguousarray(found.T))
+        both_limits = for_each_class(subject.confusion, lambda corners: find(corners * scale))
+        low, other_low, high, other_high = np.ascontiguousarray(both_limits.T)
+        if beta:
+            memo["class f limits", 1 / beta, level, scale] = other_low, other_high
+        memo[key] = low, high
     limits: Limits = memo[key]
     return limits
+
+
+def _likelihood_limits(subject: Subject, level: float) -> Limits:
+    """The limits of a likelihood ratio of every class; those of the other one are found in the same steps."""
+    memo, key = subject.confusion.memo, ("likelihood limits", level, np.asarray(subject.scale).tobytes())
+    if key not in memo:
+        tp, fn, fp, tn = subject.corners.T
+        memo[key] = ratio_limits([tp, fn], tp + fn, [fp, tn], fp + tn, level)
+    low, high = memo[key]
+    which = 0 if subject.bound.measure.name == "positive_likelihood_ratio" else 1
+    return low[which], high[which]
 
 
 def _cost(subject: Subject, level: float) -> Limits:
@@ -224,10 +261,7 @@ def _cost(subject: Subject, level: float) -> Limits:
 
 def _cost_values(subject: Subject) -> tuple[Any, Any]:
     """What a case can cost, and how many cost so much."""
-    costs = subject.bound.costs
-    if costs is None:
-        message = "a cost needs a cost matrix"
-        raise TypeError(message)
+    costs = require(subject.bound.costs, "a cost needs a cost matrix")
     # Every entry of the matrix is a value that a case could have cost, seen or not: leaving out the expensive error
     # that did not happen to occur is what makes the usual intervals fail.
     values, where = np.unique(costs, return_inverse=True)
@@ -253,16 +287,40 @@ def _dirichlet_applies(subject: Subject) -> bool:
 )
 def dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
     """Quantiles of the posterior of the cells: half a case added per cell of a 2 × 2 table, one in all to more."""
+    return _within(subject, *_shared_limits(_posterior_limits, subject, level, draws))
+
+
+def _shared_limits(find: Find, subject: Subject, level: float, draws: Draws) -> Limits:
+    """The limits, found once for all that share them.
+
+    What is a straight line of another measure has its limits, and what is one number of two classes is that of each.
+    """
+    scaling = subject.bound.measure.scaling
+    bound = subject.bound if scaling is None else _bind(scaling.measure)
+    axis = "table" if draws.of_two and bound.measure.scope == "table" else subject.axis
+    key = find.__name__, bound.name, axis, level
+    limits = draws.limits.get(key)
+    if limits is None:
+        limits = draws.limits[key] = find(replace(subject, bound=bound, axis=axis), level, draws)
+    return limits if scaling is None else scaling.scale(limits)
+
+
+@lru_cache(maxsize=16)
+def _bind(measure: Measure) -> Bound:
+    return Bound(measure)
+
+
+def _posterior_limits(subject: Subject, level: float, draws: Draws) -> Limits:
     if subject.axis == "class":
-        return _within(subject, *order_limits(subject.of_classes(draws.posterior_classes), level))
+        return order_limits(subject.of_classes(draws.posterior_classes), level)
     low, high = order_limits(np.asarray(subject.of_tables(draws.posterior_tables)), level)
     # Drawn shares and rates go together once more, so the draws lie above the truth by twice the bias.
     move = -2 * subject.share_bias
     if subject.confusion.n_classes == 2:
         # The half case in every cell moves the draws the other way: with few cases the moved limit lies below the
         # estimate itself, and 15 to 100 cases held it in .73 to .96 of the draws.
-        return _within(subject, low + min(move, 0.0), high + max(move, 0.0))
-    return _within(subject, low + move, high + move)
+        return low + min(move, 0.0), high + max(move, 0.0)
+    return low + move, high + move
 
 
 def _guarded_applies(subject: Subject) -> bool:
@@ -273,7 +331,7 @@ def _guarded_applies(subject: Subject) -> bool:
 
 @method(
     "guarded-dirichlet",
-    reference="Fay, Proschan & Brittain (2015); derivations in docs/statistics.md",
+    reference=f"Fay, Proschan & Brittain (2015); {DERIVED}",
     applies=_guarded_applies,
 )
 def guarded_dirichlet(subject: Subject, level: float, draws: Draws) -> Limits:
@@ -294,33 +352,44 @@ def _stratified_applies(subject: Subject) -> bool:
     measure = subject.bound.measure
     # Averaged by support, recall is a plain proportion.
     strata = bool(measure.strata) if subject.axis == "macro" else measure.strata == "predicted"
-    return subject.axis in ("macro", "weighted") and (strata or measure.kind == "f" or measure.name == "jaccard")
+    return subject.axis in ("macro", "weighted") and (strata or measure.overlap)
 
 
 @method(
     "stratified-wilson",
-    reference="derivations in docs/statistics.md",
+    reference=DERIVED,
     applies=_stratified_applies,
     one_sided="guarded-dirichlet",
 )
-def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
+def stratified_wilson(subject: Subject, level: float, draws: Draws) -> Limits:
     """Wilson's interval for an average over classes, with the effective number of cases of the classes together."""
+    return _shared_limits(_average_limits, subject, level, draws)
+
+
+def _average_limits(subject: Subject, level: float, draws: Draws) -> Limits:  # noqa: ARG001
     tp, fn, fp, _ = subject.corners.T
     by_support = subject.axis == "weighted"
     if subject.bound.measure.strata and not by_support:
         cells = {"tp": tp, "fn": fn, "fp": fp}
         top, bottom = subject.bound.pair(cells)
         return macro_proportion_limits(top, bottom, level)
-    wrong = subject.confusion.truth != subject.confusion.predicted
-    sparse = TableCells(subject.confusion.truth[wrong], subject.confusion.predicted[wrong], subject.counts[wrong])
+    wrong, truth, predicted = _wrong_cells(subject.confusion)
+    sparse = TableCells(truth, predicted, subject.counts[wrong])
     if subject.bound.measure.strata:
-        low, high = weighted_precision_limits(tp, fp, fn, sparse, level=level)
-        # The false discovery rate is what precision leaves.
-        return (low, high) if subject.bound.measure.direction == "higher" else (1 - high, 1 - low)
+        return weighted_precision_limits(tp, fp, fn, sparse, level=level)
     if subject.bound.measure.kind == "f":
         limits, beta = _class_f_limits(subject, level), subject.bound.parameters["beta"]
         return macro_f_limits(tp, fp, fn, sparse, beta, level=level, class_limits=limits, by_support=by_support)
     return macro_jaccard_limits(tp, fp, fn, sparse, level=level, by_support=by_support)
+
+
+def _wrong_cells(confusion: Confusion) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The places of the cells off the diagonal, their true and their predicted classes, found once."""
+    if "wrong cells" not in confusion.memo:
+        wrong = np.flatnonzero(confusion.truth != confusion.predicted)
+        confusion.memo["wrong cells"] = wrong, confusion.truth[wrong], confusion.predicted[wrong]
+    cells: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] = confusion.memo["wrong cells"]
+    return cells
 
 
 def _bounded(subject: Subject) -> bool:
@@ -329,7 +398,7 @@ def _bounded(subject: Subject) -> bool:
 
 @method(
     "effective-wilson",
-    reference="derivations in docs/statistics.md",
+    reference=DERIVED,
     applies=_bounded,
     one_sided="effective-clopper-pearson",
 )
@@ -340,7 +409,8 @@ def effective_wilson(subject: Subject, level: float, draws: Draws) -> Limits:  #
     spread = subject.variance / (high - low) ** 2
     total = subject.confusion.n * subject.scale
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.where(spread > 0, share * (1 - share) / spread, total)
+        # A kappa that no case moves, as of a constant answer, has a variance of rounding size.
+        size = np.where(subject.variance > rounding_variance(subject), share * (1 - share) / spread, total)
     ends = proportion.wilson_at(share, size, z_value(level))
     return _within(subject, *(low + (high - low) * end for end in ends))
 
@@ -367,6 +437,7 @@ def _grouped(subject: Subject) -> bool:
     reference="Liang & Zeger (1986); MacKinnon, Nielsen & Webb (2023); Imbens & Kolesár (2016)",
     applies=_grouped,
     groups=True,
+    one_sided="guarded-groups",
 )
 def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:
     """Jackknife standard error over groups on the logit scale, t with as many degrees of freedom as groups leave."""
@@ -393,6 +464,26 @@ def cluster_logit(subject: Subject, level: float, draws: Draws) -> Limits:
     # One group with such cases says nothing of how groups differ.
     floor, ceiling = subject.bound.measure.range
     return np.where(behind < 2, floor, low), np.where(behind < 2, ceiling, high)
+
+
+def _guarded_groups_applies(subject: Subject) -> bool:
+    return _grouped(subject) and subject.bound.measure.kind != "odds"
+
+
+@method(
+    "guarded-groups",
+    reference="Phan, Thomas & Learned-Miller (2021), Towards practical mean bounds for small samples",
+    applies=_guarded_groups_applies,
+    groups=True,
+)
+def guarded_groups(subject: Subject, level: float, draws: Draws) -> Limits:
+    """Groups drawn after one more was added that does most harm, or the jackknife's limit where that is farther."""
+    usual = cluster_logit(subject, level, draws)
+    guarded = guarded_group_limits(subject, level, draws)
+    if guarded is None:
+        return usual
+    # Of groups that differ much in size the jackknife knows more: it takes their leverage out.
+    return _within(subject, np.fmin(guarded[0], usual[0]), np.fmax(guarded[1], usual[1]))
 
 
 def _equal_groups(subject: Subject, variance: Any, groups: Any) -> tuple[Any, Any]:
@@ -452,7 +543,7 @@ def _bootstrap_applies(subject: Subject) -> bool:
     return subject.axis == "class" or subject.confusion.is_dense
 
 
-@method("bootstrap", reference="Efron & Tibshirani (1993), ch. 13", applies=_bootstrap_applies)
+@method("bootstrap", reference=EFRON_TIBSHIRANI, applies=_bootstrap_applies)
 def bootstrap(subject: Subject, level: float, draws: Draws) -> Limits:
     """Percentiles of resampled tables of counts; too narrow near a bound and with few cases."""
     return _within(subject, *order_limits(_resampled(subject, level, draws), level))

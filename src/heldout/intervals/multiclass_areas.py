@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +13,19 @@ from numpy.typing import NDArray
 from heldout.arguments import closest, listing
 from heldout.arrays import Floats, Integers
 from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
-from heldout.engines.score_sort import ClassPlacements, class_placements, rank, with_placements
+from heldout.engines.score_sort import ClassPlacements, rank, with_placements
 from heldout.errors import OptionError
 from heldout.evidence import Ranking
-from heldout.evidence.counted import MOST_PAIRWISE
+from heldout.evidence.counted import MOST_PAIRWISE, ScoreTally
 from heldout.evidence.labels import join_keys
 from heldout.evidence.probabilities import sums_by
 from heldout.evidence.score_bins import POINT, BinGroups, ScoreBins
-from heldout.intervals.areas import HAIR, logit_limits, newcombe
+from heldout.intervals.areas import TOLERANCE, logit_limits, newcombe
 from heldout.intervals.group_leverage import GroupSpread, class_shares, even_pulls, group_spread
 from heldout.intervals.quantiles import t_value
 from heldout.measures.certified import allowance
-from heldout.measures.ranking_batch import inner
-from heldout.threads import share_out
+from heldout.measures.rest_columns import find_rest_columns
+from heldout.threads import cached_property
 
 # The area under the ROC curve for three or more classes, one against the rest or Hand and Till's, with intervals.
 #
@@ -37,7 +36,7 @@ from heldout.threads import share_out
 AreaAverage = Literal["macro", "weighted", "hand_till", "weighted_hand_till"]
 # The interval from the scores that a case has for all classes together.
 JOINT = "delong-logit"
-AREA_AVERAGES: tuple[AreaAverage, ...] = ("macro", "weighted", "hand_till", "weighted_hand_till")
+AREA_AVERAGES: tuple[AreaAverage, ...] = get_args(AreaAverage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,8 @@ def multiclass_areas(
     """
     for average in averages:
         _check_average(average)
-    held = np.ones(len(codes)) if weight is None else weight
-    totals = sums_by(codes, held, k)
+    weights = np.ones(len(codes)) if weight is None else weight
+    totals = sums_by(codes, weights, k)
     areas = np.full((k, k), np.nan)
     plans = [comparison_weights(average, totals) for average in averages]
     influence, spread = np.zeros((len(plans), len(codes))), np.zeros((len(plans), k))
@@ -102,18 +101,18 @@ def multiclass_areas(
             if group is not None:
                 spread[row] += sums_by(codes, one**2, k)
     problem = _of_rows(scores, codes, totals, weight, group, level)
-    found = []
+    averaged_areas = []
     for row, average in enumerate(averages):
         value = averaged(areas, plans[row])
-        by_share = share_influence(average, areas, totals, value)[codes] * held
+        by_share = share_influence(average, areas, totals, value)[codes] * weights
         moving, df = influence[row] + by_share, math.inf
         if group is None or not len(codes):
             error = math.sqrt(_variance(moving, codes, k)) if len(codes) else math.nan
         else:
-            grouped = _grouped_spread(moving, codes, held, group, spread[row] + sums_by(codes, by_share**2, k))
+            grouped = _grouped_spread(moving, codes, weights, group, spread[row] + sums_by(codes, by_share**2, k))
             error, df = math.sqrt(grouped.variance), grouped.df
-        found.append(limited(problem, average, value, error, plans[row], df))
-    return found
+        averaged_areas.append(limited(problem, average, value, error, plans[row], df))
+    return averaged_areas
 
 
 def area_influence(
@@ -126,15 +125,15 @@ def area_influence(
     >>> round(value, 4), bool(abs(influence.sum()) < 1e-12)
     (0.9167, True)
     """
-    held = np.ones(len(codes)) if weight is None else weight
-    totals = sums_by(codes, held, k)
+    weights = np.ones(len(codes)) if weight is None else weight
+    totals = sums_by(codes, weights, k)
     areas, influence = np.full((k, k), np.nan), np.zeros(len(codes))
     plan, centre = comparison_weights(average, totals), _centre(average)
-    for placed in class_placements(scores, codes, k, weight):
+    for placed in with_placements(scores, codes, k, weight, lambda placed: placed):
         areas[placed.class_] = placed.areas
         influence += _influence(placed, codes, weight, totals, plan[placed.class_], centre)
     value = averaged(areas, plan)
-    return value, influence + share_influence(average, areas, totals, value)[codes] * held
+    return value, influence + share_influence(average, areas, totals, value)[codes] * weights
 
 
 def _centre(average: AreaAverage) -> Literal["rest", "pair"]:
@@ -163,27 +162,27 @@ class Comparisons:
 def _of_rows(
     scores: NDArray[Any], codes: Integers, totals: Floats, weight: Floats | None, group: Integers | None, level: float
 ) -> Comparisons:
-    k, met = len(totals), totals > 0
+    k, present = len(totals), totals > 0
     squares = totals if weight is None else sums_by(codes, weight**2, k)
 
     def ranked(first: int, second: int | None) -> Ranking:
         rows = slice(None) if second is None else (codes == first) | (codes == second)
-        held = None
+        coded_group = None
         if group is not None:
             keys, code = np.unique(group[rows], return_inverse=True)
-            held = (code, keys)
+            coded_group = (code, keys)
         mine = codes[rows] == first
-        return rank(scores[rows, first], mine, weight=None if weight is None else weight[rows], group=held)
+        return rank(scores[rows, first], mine, weight=None if weight is None else weight[rows], group=coded_group)
 
-    sizes = totals[met] if weight is None else totals[met] ** 2 / squares[met]
+    sizes = totals[present] if weight is None else totals[present] ** 2 / squares[present]
     number = None if group is None else len(np.unique(group))
     return Comparisons(totals, np.bincount(codes, minlength=k), sizes, number, level, ranked)
 
 
 def comparison_weights(average: AreaAverage, totals: Floats) -> Floats:
     """How much A(c, d) counts in the average, row c and column d; they sum to 1."""
-    met = totals > 0
-    apart = np.outer(met, met) & ~np.eye(len(totals), dtype=bool)
+    present = totals > 0
+    apart = np.outer(present, present) & ~np.eye(len(totals), dtype=bool)
     if average in ("macro", "weighted"):
         # Against the rest, class d counts by its share of the rest, in which every case counts alike.
         rest = np.where(apart, totals, 0.0)
@@ -199,16 +198,16 @@ def comparison_weights(average: AreaAverage, totals: Floats) -> Floats:
 
 def averaged(areas: Floats, plan: Floats) -> float:
     """The mean of the areas A(c, d) by what each counts; nan where none does."""
-    # An average of ones can come out a hair above 1.
+    # An average of ones can come out a little above 1.
     return min(float((plan * np.nan_to_num(areas)).sum()), 1.0) if plan.any() else math.nan
 
 
 def _against_rest(areas: Floats, totals: Floats) -> Floats:
     rest = np.where(np.isnan(areas), 0.0, totals)
-    held = rest.sum(axis=1)
-    known = held > 0
-    found = (np.nan_to_num(areas) * rest).sum(axis=1)
-    return np.where(known, found / np.where(known, held, 1.0), np.nan)
+    rest_totals = rest.sum(axis=1)
+    known = rest_totals > 0
+    sums = (np.nan_to_num(areas) * rest).sum(axis=1)
+    return np.where(known, sums / np.where(known, rest_totals, 1.0), np.nan)
 
 
 def _influence(
@@ -241,13 +240,13 @@ def _influence(
 def share_influence(average: AreaAverage, areas: Floats, totals: Floats, value: float) -> Floats:
     """What a case of each class adds because it changes the class shares by which a weighted average weighs."""
     whole = totals.sum()
-    met = totals > 0
-    if average == "weighted" and met.sum() > 1:
-        return np.asarray(np.where(met, _against_rest(areas, totals) - value, 0.0) / whole)
-    if average == "weighted_hand_till" and met.sum() > 1:
+    present = totals > 0
+    if average == "weighted" and present.sum() > 1:
+        return np.asarray(np.where(present, _against_rest(areas, totals) - value, 0.0) / whole)
+    if average == "weighted_hand_till" and present.sum() > 1:
         pairs = np.nan_to_num(areas) + np.nan_to_num(areas).T
-        others = met.sum() - 1
-        return np.asarray(np.where(met, pairs.sum(axis=1) / (2 * others) - value, 0.0) / whole)
+        others = present.sum() - 1
+        return np.asarray(np.where(present, pairs.sum(axis=1) / (2 * others) - value, 0.0) / whole)
     return np.zeros(len(totals))
 
 
@@ -278,20 +277,26 @@ def limited(
     `df` are the degrees of freedom that groups leave.
     """
     k = len(problem.totals)
-    met = int((problem.totals > 0).sum())
-    smallest = int(problem.cases[problem.totals > 0].min()) if met else 0
+    n_present = int((problem.totals > 0).sum())
+    smallest = int(problem.cases[problem.totals > 0].min()) if n_present else 0
     low, high = 0.0, 1.0
-    if met > 1 and not math.isinf(error):
-        if HAIR < value < 1 - HAIR and error > HAIR * value:
+    if n_present > 1 and not math.isinf(error):
+        if TOLERANCE < value < 1 - TOLERANCE and error > TOLERANCE * value:
             freedom = float(problem.sizes.min()) - 1
             if problem.groups is not None:
                 freedom = min(freedom, problem.groups - 1, df)
             low, high = logit_limits(value, error, float(t_value(problem.level, max(freedom, 1.0))))
         else:
             low, high = _newcombe_average(problem, average, plan)
-        share = met / k if average == "macro" else met * (met - 1) / (k * (k - 1)) if average == "hand_till" else 1.0
+        share = (
+            n_present / k
+            if average == "macro"
+            else n_present * (n_present - 1) / (k * (k - 1))
+            if average == "hand_till"
+            else 1.0
+        )
         low, high = min(low * share, value), max(high * share + 1 - share, value)
-    return MulticlassArea(average, value, low, high, problem.level, error, smallest, k - met, problem.method)
+    return MulticlassArea(average, value, low, high, problem.level, error, smallest, k - n_present, problem.method)
 
 
 def _newcombe_average(problem: Comparisons, average: AreaAverage, plan: Floats) -> tuple[float, float]:
@@ -316,8 +321,6 @@ def _check_average(average: str) -> None:
 
 
 AT_MOST = f"{JOINT}, at most"
-# So many columns a thread takes at a time.
-COLUMNS = 32
 AVERAGES: tuple[AreaAverage, ...] = ("macro", "weighted", "hand_till")
 TOO_MANY = f"with more than {MOST_PAIRWISE} classes, scores are counted for each class against the rest, not for pairs"
 
@@ -334,11 +337,8 @@ def areas_of(evidence: ScoreEvidence, level: float) -> list[MulticlassArea]:
             weight=evidence.predictions.weight,
             group=evidence.group_codes,
         )
-    if isinstance(evidence, CountedScores):
-        held = evidence.tally
-        return areas_of_bins(held.bins, level) if held.pairwise else _areas_against_rest(held.bins, level)
-    message = f"{type(evidence).__name__} has neither rows nor bins"
-    raise TypeError(message)
+    tally = evidence.tally
+    return areas_of_bins(tally.bins, level) if tally.pairwise else _areas_against_rest(tally, level)
 
 
 def areas_of_bins(bins: tuple[ScoreBins, ...], level: float) -> list[MulticlassArea]:
@@ -360,14 +360,14 @@ def areas_of_bins(bins: tuple[ScoreBins, ...], level: float) -> list[MulticlassA
         for average, plan, error in zip(AVERAGES, plans, errors, strict=True):
             error.add(column, column.influence(plan[place], rest=average != "hand_till"))
     problem = _comparisons(bins, first, level)
-    found = []
+    averaged_areas = []
     for average, plan, error in zip(AVERAGES, plans, errors, strict=True):
         value = averaged(areas, plan)
         # This part depends on the class alone, which any column knows.
         by_class = share_influence(average, areas, first.totals, value)
         error.add(first, np.broadcast_to(by_class, (len(first.held), len(by_class))))
-        found.append(limited(problem, average, value, error.found, plan, error.df))
-    return found
+        averaged_areas.append(limited(problem, average, value, error.found, plan, error.df))
+    return averaged_areas
 
 
 def slack_of(evidence: ScoreEvidence) -> dict[str, float]:
@@ -379,10 +379,10 @@ def slack_of(evidence: ScoreEvidence) -> dict[str, float]:
         return {}
     bins = evidence.tally.bins
     if not evidence.tally.pairwise:
-        return _slack_against_rest(bins)
+        return _slack_against_rest(evidence.tally)
     totals = _Column(0, bins[0]).totals
     open_ = np.zeros((len(bins), len(totals)))
-    hair = 0.0
+    tolerance = 0.0
     for place, held in enumerate(bins):
         if not held.joined.any() or not totals[place]:
             continue
@@ -390,16 +390,16 @@ def slack_of(evidence: ScoreEvidence) -> dict[str, float]:
         # Shares first: the product of two large sums of weights may be no float.
         shares = inside / np.where(totals > 0, totals, 1.0)
         open_[place] = shares[:, place] @ shares / 2
-        hair = max(hair, allowance(held.ranking(place)))
-    if not hair:
+        tolerance = max(tolerance, allowance(held.ranking(place)))
+    if not tolerance:
         return {}
-    return {average: float((comparison_weights(average, totals) * open_).sum()) + hair for average in AVERAGES}
+    return {average: float((comparison_weights(average, totals) * open_).sum()) + tolerance for average in AVERAGES}
 
 
 def _comparisons(bins: tuple[ScoreBins, ...], first: _Column, level: float) -> Comparisons:
     """What the limits rest on beside the standard error."""
-    met = first.totals > 0
-    sizes = first.totals[met] ** 2 / first.squares.sum(axis=0)[met]
+    present = first.totals > 0
+    sizes = first.totals[present] ** 2 / first.squares.sum(axis=0)[present]
     groups = bins[0].groups
 
     def ranked(one: int, two: int | None) -> Ranking:
@@ -413,13 +413,13 @@ class _Error:
     """The standard error of a sum of influences, one for each column, or what it is at most."""
 
     def __init__(self, bins: tuple[ScoreBins, ...]) -> None:
-        held = [one.groups.keys for one in bins if one.groups is not None]
+        group_keys = [class_bins.groups.keys for class_bins in bins if class_bins.groups is not None]
         self.empty = not bins[0].n
         self.most = 0.0
-        self.grouped = bool(held)
-        keys, codes = join_keys(held) if held else (np.zeros(0), np.zeros(0, dtype=np.int64))
+        self.grouped = bool(group_keys)
+        keys, codes = join_keys(group_keys) if group_keys else (np.zeros(0), np.zeros(0, dtype=np.int64))
         self.codes: NDArray[np.int64] = codes
-        self.starts = np.cumsum([0, *(len(keys) for keys in held)])
+        self.starts = np.cumsum([0, *(len(keys) for keys in group_keys)])
         self.sums, self.parts = np.zeros(len(keys)), np.zeros(len(keys))
         self.independent, self.cases = 0.0, 1.0
 
@@ -502,12 +502,12 @@ class _Column:
     @cached_property
     def areas(self) -> Floats:
         """The area of this class against each other one by this class's score, nan where there is none."""
-        made = np.full(len(self.totals), np.nan)
-        met = self.totals > 0
-        if met[self.place]:
-            made[met] = (self.above @ self.held)[met] / self.totals[met]
-            made[self.place] = np.nan
-        return made
+        areas = np.full(len(self.totals), np.nan)
+        present = self.totals > 0
+        if present[self.place]:
+            areas[present] = (self.above @ self.held)[present] / self.totals[present]
+            areas[self.place] = np.nan
+        return areas
 
     def influence(self, plan: Floats, *, rest: bool) -> Floats:
         """What a case of each class in each bin adds to an average by the comparisons of this class, per weight."""
@@ -517,9 +517,9 @@ class _Column:
         known, whole = np.nan_to_num(self.areas), float(plan.sum())
         area = float((plan * known).sum())
         expected = np.full(len(plan), area / (whole or 1.0)) if rest else known
-        made = per_case * (self.above[:, None] - expected)
-        made[:, self.place] = (self.below @ per_case - area) / self.totals[self.place]
-        return np.asarray(made)
+        moved = per_case * (self.above[:, None] - expected)
+        moved[:, self.place] = (self.below @ per_case - area) / self.totals[self.place]
+        return np.asarray(moved)
 
     def deviation(self, influence: Floats) -> float:
         """The standard error that an influence by bin and class gives, cases within a class about their mean."""
@@ -540,116 +540,55 @@ class _Column:
 
 def _between(bins: ScoreBins, first: int, second: int) -> Ranking:
     """The ranking of one class against another, by the bins of its own score."""
-    held = bins.counts[:, [second, first]]
-    kept = np.flatnonzero(held.any(axis=1))
+    pair_counts = bins.counts[:, [second, first]]
+    filled = np.flatnonzero(pair_counts.any(axis=1))
     at = np.full(len(bins), -1, dtype=np.int64)
-    at[kept] = np.arange(len(kept))
+    at[filled] = np.arange(len(filled))
     groups = bins.groups
     if groups is not None:
         mine = np.flatnonzero((groups.class_ == first) | (groups.class_ == second))
         keys, code = np.unique(groups.group[mine], return_inverse=True)
         classes = (groups.class_[mine] == first).astype(np.int64)
         groups = BinGroups(groups.keys[keys], code, at[groups.place[mine]], classes, groups.count[mine])
-    weights, squares = (None if t is None else t[kept][:, [second, first]] for t in (bins.weights, bins.squares))
-    made = replace(
-        bins, low=bins.low[kept], exponent=bins.exponent[kept], counts=held[kept], weights=weights, squares=squares,
-        groups=groups,
+    weights, squares = (None if t is None else t[filled][:, [second, first]] for t in (bins.weights, bins.squares))
+    pair_bins = replace(
+        bins, low=bins.low[filled], exponent=bins.exponent[filled], counts=pair_counts[filled], weights=weights,
+        squares=squares, groups=groups,
     )  # fmt: skip
-    return made.ranking(1)
+    return pair_bins.ranking(1)
 
 
-def _areas_against_rest(bins: tuple[ScoreBins, ...], level: float) -> list[MulticlassArea]:
+def _areas_against_rest(tally: ScoreTally, level: float) -> list[MulticlassArea]:
     """The same areas where the bins of each column tell its own class (1) from all the others (0)."""
-    columns = _rest_columns(bins)
-    totals, cases, squares = (
-        np.array([getattr(column, name) for column in columns]) for name in ("total", "cases", "squared")
-    )
-    met = totals > 0
+    bins, columns = tally.bins, find_rest_columns(tally)
+    totals, cases, squares = columns.totals, columns.cases, columns.squares
+    present = totals > 0
     averages = [average for average in AVERAGES if average != "hand_till"]
     plans = [comparison_weights(average, totals) for average in averages]
     errors = [_Error(bins) for _ in averages]
     # Against each other class what it is against all of them, of which the averages are made.
-    against = np.array([column.area for column in columns])
-    areas = np.where(met & ~np.eye(len(bins), dtype=bool), against[:, None], np.nan)
+    areas = np.where(present & ~np.eye(len(bins), dtype=bool), columns.middles[:, None], np.nan)
     for plan, error in zip(plans, errors, strict=True):
         counted = plan.sum(axis=1)
         if not error.grouped:
             # What a case adds to an average grows with what its comparisons count in it.
-            error.most = float(counted @ [column.deviation for column in columns])
+            error.most = float(counted @ columns.deviations)
             continue
         for place, (held, part) in enumerate(zip(bins, counted.tolist(), strict=True)):
             one = _Column(1, held)
             error.add(one, one.influence(np.array([part, 0.0]), rest=True), place)
     groups = bins[0].groups
     number, method = (None, AT_MOST) if groups is None else (len(groups.keys), JOINT)
-    sizes = totals[met] ** 2 / squares[met]
+    sizes = totals[present] ** 2 / squares[present]
     problem = Comparisons(totals, cases, sizes, number, level, lambda one, _: bins[one].ranking(1), method)
-    found = []
+    averaged_areas = []
     for average, plan, error in zip(averages, plans, errors, strict=True):
         value = averaged(areas, plan)
         _add_shares(error, bins, share_influence(average, areas, totals, value), (totals, cases, squares))
-        found.append(limited(problem, average, value, error.found, plan, error.df))
-    nan, like = math.nan, found[0]
+        averaged_areas.append(limited(problem, average, value, error.found, plan, error.df))
+    nan, like = math.nan, averaged_areas[0]
     pairs = MulticlassArea("hand_till", nan, nan, nan, level, nan, like.smallest, like.absent, method, TOO_MANY)
-    return [*found, pairs]
-
-
-@dataclass(frozen=True, slots=True)
-class _RestColumn:
-    """What the bins of one class's scores tell of it against the rest: its cases, its area, and how sure that is.
-
-    `total` is the weight of its cases and `squared` the sum of their squared weights; `deviation` is the standard error
-    of the area by the cases of the class and of the rest; `open` how far the area can be off for the bins.
-    """
-
-    total: float
-    cases: int
-    squared: float
-    area: float
-    deviation: float
-    open: float
-
-    @classmethod
-    def of(cls, bins: ScoreBins) -> _RestColumn:
-        """From the bins of a column, found once."""
-        memo = bins.ranking(1).memo
-        if "rest column" not in memo:
-            memo["rest column"] = cls._sum(bins)
-        column: _RestColumn = memo["rest column"]
-        return column
-
-    @classmethod
-    def _sum(cls, bins: ScoreBins) -> _RestColumn:
-        held = bins.counts if bins.weights is None else bins.weights
-        both, sums = np.asarray(held, dtype=np.float64), np.cumsum(np.ascontiguousarray(held.T), axis=1)
-        totals = [float(side[-1]) if len(side) else 0.0 for side in sums]
-        numbers = [round(total) for total in totals] if bins.weights is None else bins.counts.sum(axis=0).tolist()
-        rest, own = heavy = np.ascontiguousarray(both.T)
-        if bins.squares is not None:
-            heavy = np.ascontiguousarray(bins.squares.T)
-        squared = totals[1] if bins.squares is None else float(bins.squares[:, 1].sum())
-        if not all(totals):
-            return cls(totals[1], numbers[1], squared, math.nan, 0.0, 0.0)
-        # From the lowest bin up; those in a bin are half below and half above.
-        below_rest, below = sums[0] - rest / 2, sums[1] - own / 2
-        above = (totals[1] - below) / totals[1]
-        area = float((above @ both)[0]) / totals[0]
-        variance = 0.0
-        moves = (above - area) / totals[0], (below_rest / totals[0] - area) / totals[1]
-        for side, move, number, squares in zip((rest, own), moves, numbers, heavy, strict=True):
-            total = float(inner(side, move))
-            mean = total / max(number, 1)
-            away = float(inner(squares, move * move)) - total * mean
-            variance += max(away, 0.0) * number / max(number - 1, 1) + number * mean * mean
-        # Shares first: the product of two large sums of weights may be no float.
-        pairs = own / totals[1] * (rest / totals[0])
-        return cls(totals[1], numbers[1], squared, area, math.sqrt(variance), float(inner(pairs, bins.joined)) / 2)
-
-
-def _rest_columns(bins: tuple[ScoreBins, ...]) -> list[_RestColumn]:
-    """What every column tells of its class against the rest; some columns are worth a thread."""
-    parts = [bins[start : start + COLUMNS] for start in range(0, len(bins), COLUMNS)]
-    return [column for made in share_out(lambda part: [*map(_RestColumn.of, part)], parts) for column in made]
+    return [*averaged_areas, pairs]
 
 
 def _add_shares(
@@ -668,13 +607,11 @@ def _add_shares(
     error.add(_Column(0, whole), by_class[None, :])
 
 
-def _slack_against_rest(bins: tuple[ScoreBins, ...]) -> dict[str, float]:
-    columns = _rest_columns(bins)
-    pairs = zip(bins, columns, strict=True)
-    hair = max((allowance(held.ranking(1)) for held, column in pairs if column.open), default=0.0)
-    if not hair:
+def _slack_against_rest(tally: ScoreTally) -> dict[str, float]:
+    columns = find_rest_columns(tally)
+    tolerance = float(columns.allowances.max(where=columns.open > 0, initial=0.0))
+    if not tolerance:
         return {}
-    totals, open_ = (np.array([getattr(column, name) for column in columns]) for name in ("total", "open"))
     # All classes that have cases count alike in the mean.
-    parts = {"macro": (totals > 0).astype(np.float64), "weighted": totals}
-    return {average: float(part @ open_) / float(part.sum()) + hair for average, part in parts.items()}
+    parts = {"macro": (columns.totals > 0).astype(np.float64), "weighted": columns.totals}
+    return {average: float(part @ columns.open) / float(part.sum()) + tolerance for average, part in parts.items()}

@@ -18,17 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arguments import require
 from heldout.arrays import Floats
 from heldout.evidence import Ranking
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments, Probabilities
-from heldout.intervals.areas import average_precision_limits, delong_logit, kish_sizes, newcombe
-from heldout.intervals.draws import Draws, order_limits, posterior_draws
+from heldout.intervals.areas import average_precision_limits, delong_logit, kish_sizes, newcombe, newcombe_of_groups
+from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, posterior_draws
 from heldout.intervals.losses import PromisedLosses, loss_bounds, loss_limits, skill_limits
 from heldout.intervals.proportion import clopper_pearson
 from heldout.intervals.quantiles import z_value
 from heldout.intervals.target import Subject
-from heldout.measures.cells import TableBatch, class_cells
+from heldout.measures.cells import TWO, TableBatch, class_cells
 
 Limits = tuple[Any, Any]
 
@@ -113,6 +114,62 @@ def guarded_mean_limits(values: Floats, counts: Floats, level: float, draws: Dra
     return ends[0], ends[1]
 
 
+# With more groups than this that hold an error, the normal limits of groups are as good.
+MANY_GROUPS = 2000
+
+
+def guarded_group_limits(subject: Subject, level: float, draws: Draws) -> Limits | None:
+    """The same where whole groups were sampled: groups are drawn, after one more was added that is wrong throughout.
+
+    For shares of groups of one size that is the mean bound of Phan, Thomas and Learned-Miller, and, where every group
+    is right or wrong throughout, Clopper and Pearson's over groups. The group added holds as many cases of each class
+    as groups with that class do on average. Groups without an error differ in size only, so they are drawn
+    together. None where so many groups hold errors that there is nothing to guard against.
+    """
+    confusion = subject.confusion
+    clusters = require(confusion.clusters, "there are no groups")
+    k, number = confusion.n_classes, clusters.number
+    truth, predicted = confusion.truth[clusters.cell], confusion.predicted[clusters.cell]
+    erring = np.unique(clusters.group[(truth != predicted) & (clusters.count > 0)])
+    if k * k > MOST_CELLS or len(erring) > MANY_GROUPS:
+        return None
+    # One row for each group with an error, and a last one for the mean of the others.
+    rank_of_group = np.full(number, len(erring))
+    rank_of_group[erring] = np.arange(len(erring))
+    tables = np.zeros((len(erring) + 1, k, k))
+    np.add.at(tables, (rank_of_group[clusters.group], truth, predicted), clusters.count)
+    alike = number - len(erring)
+    tables[-1] /= max(alike, 1)
+    shape = np.append(np.ones(len(erring)), alike) * np.mean(subject.scale)
+    added = _added_groups(subject, _class_sizes((clusters.group, truth, clusters.count), k))
+    size, rng = posterior_draws(len(shape) + k * k, level), draws.rng(STREAM)
+    pairs = []
+    for table in added:
+        shares = np.column_stack([rng.standard_gamma(shape, size=(size, len(shape))), rng.standard_exponential(size)])
+        drawn = np.tensordot(shares, np.concatenate([tables, table[None]]), axes=1)
+        pairs.append(_outer_limits(np.moveaxis(np.asarray(subject.of_tables(TableBatch(drawn))), 0, -1), level))
+    lows, highs = zip(*pairs, strict=True)
+    return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def _added_groups(subject: Subject, sizes: Floats) -> list[Floats]:
+    """The tables of groups that lower or raise a measure most; `sizes` are the cases of each class that they hold."""
+    k, costs = len(sizes), subject.bound.costs
+    if costs is not None:
+        return [np.diag(sizes) @ np.eye(k)[extreme(costs, axis=1)] for extreme in (np.argmax, np.argmin)]
+    wrong = np.outer(sizes, np.ones(k)) * (1 - np.eye(k)) / max(k - 1, 1)
+    # What the shares of answers depend on is moved most by a group that is given one answer throughout.
+    return [wrong, np.diag(sizes), *(np.outer(sizes, answer) for answer in np.eye(k) if k == TWO)]
+
+
+def _class_sizes(pairs: Any, classes: int) -> Floats:
+    """How many cases of each class a group holds that holds any, on average; `pairs` are of number, class and cases."""
+    held, where = np.unique(pairs[0] * classes + pairs[1], return_inverse=True)
+    sums = np.bincount(where, weights=pairs[2])
+    totals, groups = (np.bincount(held % classes, weights=each, minlength=classes) for each in (sums, sums > 0))
+    return np.asarray(totals / np.maximum(groups, 1))
+
+
 def effective_clopper_pearson(subject: Subject, level: float) -> Limits:
     """Clopper and Pearson's limits with the number of cases that gives a rate the same standard error.
 
@@ -141,10 +198,7 @@ def guarded_area_limits(ranking: Ranking, level: float) -> tuple[float, float]:
     above the truth in up to .16 instead of .05 of the draws. Newcombe's does not, and errs elsewhere.
     """
     low, high = delong_logit(ranking, level)
-    if ranking.groups is not None:
-        # Newcombe's takes rows as independent.
-        return low, high
-    other_low, other_high = newcombe(ranking, level)
+    other_low, other_high = (newcombe if ranking.groups is None else newcombe_of_groups)(ranking, level)
     return min(low, other_low), max(high, other_high)
 
 
@@ -154,22 +208,35 @@ def guarded_precision_limits(ranking: Ranking, level: float) -> tuple[float, flo
     The default takes the numbers of positives and negatives as given. A gate is about cases to come, whose share of
     positives is known no better than these cases tell, and the area moves with it: what that adds is put together with
     the rest as Zou & Donner (2008), Statistics in Medicine 27, 1693-1702, put limits together. Few positives that are
-    ranked badly have an average precision above the truth on average; that much is taken off.
+    ranked badly have an average precision above the truth on average; that much is taken off. To groups none is added.
     """
-    if ranking.groups is not None:
-        return average_precision_limits(ranking, level)
-    few = ranking.joined is None and ranking.n_positive <= PLENTY
+    few = ranking.groups is None and ranking.joined is None and ranking.n_positive <= PLENTY
     low, _ = average_precision_limits(_with_positive(ranking, last=True) if few else ranking, level)
     _, high = average_precision_limits(_with_positive(ranking, last=False) if few else ranking, level)
     sizes = kish_sizes(ranking)
     value = _precision_at(ranking, 1.0)
+    share, cases = _known_share(ranking)
     rarer, oftener = (
-        _precision_at(ranking, _odds(share) / _odds(sizes[0] / sum(sizes)))
-        for share in clopper_pearson(sizes[0], sum(sizes), level)
+        _precision_at(ranking, _odds(end) / _odds(share)) for end in clopper_pearson(share * cases, cases, level)
     )
     low -= _precision_bias(*sizes) * (1 - value)
     lower, upper = value - math.hypot(value - low, value - rarer), value + math.hypot(high - value, oftener - value)
     return max(lower, 0.0), min(upper, 1.0)
+
+
+def _known_share(ranking: Ranking) -> tuple[float, float]:
+    """The share of positives, and how many independent cases know it as well; groups differ in it."""
+    groups, sizes = ranking.groups, kish_sizes(ranking)
+    if groups is None:
+        return sizes[0] / sum(sizes), sum(sizes)
+    positives, negatives = (
+        np.bincount(groups.group, weights=column, minlength=len(groups.keys))
+        for column in (groups.positives, groups.negatives)
+    )
+    share, number = float(positives.sum() / (positives.sum() + negatives.sum())), len(groups.keys)
+    apart = (1 - share) * positives - share * negatives
+    variance = float(apart @ apart) / float((positives + negatives).sum()) ** 2 * number / max(number - 1, 1)
+    return share, min(share * (1 - share) / variance, sum(sizes)) if variance > 0 else sum(sizes)
 
 
 def _precision_bias(positives: float, negatives: float) -> float:
@@ -194,8 +261,8 @@ def _precision_at(ranking: Ranking, odds: float) -> float:
     if not 0 < odds < math.inf:
         return 0.0 if odds == 0 else 1.0
     positives = np.asarray(ranking.positives, dtype=np.float64)
-    found, wrong = odds * np.cumsum(positives), np.cumsum(ranking.negatives, dtype=np.float64)
-    return float(positives @ (found / np.maximum(found + wrong, 1e-300)) / max(float(positives.sum()), 1e-300))
+    right, wrong = odds * np.cumsum(positives), np.cumsum(ranking.negatives, dtype=np.float64)
+    return float(positives @ (right / np.maximum(right + wrong, 1e-300)) / max(float(positives.sum()), 1e-300))
 
 
 def _with_positive(ranking: Ranking, *, last: bool) -> Ranking:

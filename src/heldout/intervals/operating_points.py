@@ -22,13 +22,17 @@ from heldout.intervals.areas import kish_sizes
 from heldout.intervals.proportion import mid_p, wilson_at
 from heldout.intervals.quantiles import z_value
 from heldout.measures.quantity import Bound
-from heldout.measures.ranking import BY_RECALL, HAIR, value_range
+from heldout.measures.ranking import BY_RECALL, TOLERANCE, value_range
 
 TINY = 1e-300
 # Critical values are at least this, so that nothing is divided by 0.
 LEAST = 1e-9
 # The most depths that are tried; neighbours are a small part of a standard deviation apart.
 MOST_DEPTHS = 2001
+# How many times a threshold's deviate counts. The cases between two thresholds move both tests, so the best of many
+# thresholds owes its place to chance as well: counted once, intervals are too wide. Chosen by coverage, which is that
+# of both sides together; where each limit must keep its error by itself, the deviate counts once.
+DOUBTED = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,16 @@ def list_depths(cut: float, total: float, critical: float) -> Floats:
     return np.unique(np.append(depths, cut))
 
 
+def weigh_doubts(states: ThresholdStates, weight: float) -> Floats:
+    """How many times the deviate of each threshold counts: once where a tie makes it, in which no threshold lies.
+
+    >>> weigh_doubts(ThresholdStates(np.array([0.0, 1.0, 3.0]), np.array([0.0, 0.0, 2.0])), 1.2).tolist()
+    [1.2, 1.2, 1.0]
+    """
+    steps = np.diff(states.tp + states.fp, prepend=0.0)
+    return np.asarray(np.where(steps > 1 + TOLERANCE, 1.0, weight), dtype=np.float64)
+
+
 def remaining(critical: float, deviate: Floats) -> Floats:
     """What is left of a critical value for a second test, where the first has this deviate."""
     return np.sqrt(np.maximum(critical * critical - np.square(deviate), LEAST * LEAST))
@@ -133,11 +147,14 @@ def hull(low: Floats, high: Floats, value: float, ends: tuple[float, float] = (0
     return max(least, ends[0]), min(most, ends[1])
 
 
-# The largest possible variance is averaged with the observed one, with the weight of this many cases inside the range.
+# The largest possible variance is averaged with the observed one, with the weight of so many cases; that of negatives
+# inside the range only where a limit must keep its error by itself.
 KEPT_POSITIVES, KEPT_NEGATIVES = 1.0, 2.0
 
 
-def partial_area_limits(ranking: Ranking, bound: Bound, level: float = 0.95) -> tuple[float, float]:
+def partial_area_limits(
+    ranking: Ranking, bound: Bound, level: float = 0.95, *, one_sided: bool = False
+) -> tuple[float, float]:
     """The interval of a partial area, the mean recall over a range of false positive rates, also on McClish's scale.
 
     The range ends where a given share of the negatives scores higher, and the sample may have more or fewer of them
@@ -149,13 +166,13 @@ def partial_area_limits(ranking: Ranking, bound: Bound, level: float = 0.95) -> 
     >>> seen = Ranking(np.arange(4.0)[::-1], np.array([9, 4, 2, 1]), np.array([1, 3, 5, 9]))
     >>> low, high = partial_area_limits(seen, find("partial_auc"))
     >>> print(f"{low:.3f} {high:.3f}")
-    0.000 0.078
+    0.000 0.074
     """
     by_recall = bound.measure.name in BY_RECALL
     low, high = float(bound.parameters["low"]), float(bound.parameters["high"])
     states = threshold_states(ranking)
     inner = (1 - high, 1 - low) if by_recall else (low, high)
-    shares = mean_recall_limits(states.mirrored if by_recall else states, *inner, level)
+    shares = mean_recall_limits(states.mirrored if by_recall else states, *inner, level, one_sided=one_sided)
     width, part = high - low, (high * high - low * low) / 2
     areas = shares[0] * width, shares[1] * width
     if not bound.measure.component.startswith("corrected"):
@@ -165,21 +182,24 @@ def partial_area_limits(ranking: Ranking, bound: Bound, level: float = 0.95) -> 
     return (1 + least) / 2, (1 + most) / 2
 
 
-def mean_recall_limits(states: ThresholdStates, low: float, high: float, level: float = 0.95) -> tuple[float, float]:
+def mean_recall_limits(
+    states: ThresholdStates, low: float, high: float, level: float = 0.95, *, one_sided: bool = False
+) -> tuple[float, float]:
     """The interval of the mean recall over false positive rates from `low` to `high`."""
+    weight, kept = (1.0, KEPT_NEGATIVES) if one_sided else (DOUBTED, 0.0)
     p, q, critical = states.positives, states.negatives, z_value(level)
     x, y = states.fp / q, states.tp / p
     depths = list_depths(high * q, q, critical)
-    deviate = np.abs(binomial_deviate(depths, q, high, critical))
+    deviate = weight * np.abs(binomial_deviate(depths, q, high, critical))
     deviate[depths == high * q] = 0.0
     likely = deviate <= critical
     ends, left, begin = depths[likely] / q, remaining(critical, deviate[likely]), low / high
     seen = _Curve.of(x, y).range_to(ends, begin)
     # Before the first negative the sample knows the recall at the end only: for the lower limit it grows along a line.
     least = _Curve.of(x, np.where(x > 0, y, 0.0)).range_to(ends, begin)
-    lows, highs = (_wilson_limits(ranges, p, q, left) for ranges in (least, seen))
+    lows, highs = (_wilson_limits(ranges, p, q, left, kept) for ranges in (least, seen))
     low_ends, high_ends = lows[0], highs[1]
-    none = float(np.abs(binomial_deviate(np.zeros(1), q, high, critical))[0])
+    none = weight * float(np.abs(binomial_deviate(np.zeros(1), q, high, critical))[0])
     if none <= critical:
         # With no negative in the range, all of it lies before the first.
         first = float(y[x <= 0].max())
@@ -189,7 +209,9 @@ def mean_recall_limits(states: ThresholdStates, low: float, high: float, level: 
     return hull(low_ends, high_ends, float(np.clip(seen.mean[depths[likely] == high * q], 0.0, 1.0)[0]))
 
 
-def _wilson_limits(ranges: _Ranges, positives: float, negatives: float, critical: Floats) -> tuple[Floats, Floats]:
+def _wilson_limits(
+    ranges: _Ranges, positives: float, negatives: float, critical: Floats, kept: float
+) -> tuple[Floats, Floats]:
     """Wilson's limits of the mean recall over each range, with the number of cases that has the same variance."""
     mean = np.clip(ranges.mean, 0.0, 1.0)
     most = mean * (1 - mean)
@@ -197,7 +219,7 @@ def _wilson_limits(ranges: _Ranges, positives: float, negatives: float, critical
     by_positives = (positives * seen + KEPT_POSITIVES * most) / (positives + KEPT_POSITIVES)
     inside = ranges.ends * negatives
     steps = mean * np.maximum(ranges.top - mean, 0.0)
-    by_negatives = (inside * ranges.spread + KEPT_NEGATIVES * steps) / (inside + KEPT_NEGATIVES)
+    by_negatives = (inside * ranges.spread + kept * steps) / np.maximum(inside + kept, LEAST)
     variance = by_positives / positives + by_negatives / np.maximum(inside, 1.0)
     size = np.where(variance > 0, most / np.maximum(variance, LEAST**2), positives)
     return wilson_at(mean, size, critical)
@@ -324,7 +346,7 @@ def optimism(states: ThresholdStates) -> float:
         before = np.maximum.accumulate(gaps)[:-1]
         after = np.maximum.accumulate(gaps[::-1])[::-1][1:] + change
         # The case is called positive where the best threshold is at it or below; half where two are equally good.
-        called = np.where(after > before + HAIR, 1.0, np.where(after < before - HAIR, 0.0, 0.5))
+        called = np.where(after > before + TOLERANCE, 1.0, np.where(after < before - TOLERANCE, 0.0, 0.5))
         left_out += float(np.diff(column) @ called) / size * (1 if change < 0 else -1)
     value = float(find_gaps(states).max())
     return min(max(value - left_out, 0.0), value)
@@ -344,8 +366,10 @@ Limits = tuple[float, float]
 SLOPE_REACH = 2.0
 
 
-def profile_limits(ranking: Ranking, bound: Bound, level: float = 0.95) -> Limits:
+def profile_limits(ranking: Ranking, bound: Bound, level: float = 0.95, *, one_sided: bool = False) -> Limits:
     """The interval of a measure at one point of a curve, of a partial area, or of the largest gap.
+
+    For a statement about one side, each end is to keep its error by itself.
 
     >>> from heldout.measures.catalogue import find
     >>> seen = Ranking(np.array([2.0, 1.0]), np.array([40, 10]), np.array([10, 90]))
@@ -356,35 +380,43 @@ def profile_limits(ranking: Ranking, bound: Bound, level: float = 0.95) -> Limit
     value = float(bound.value({"ranking": ranking}))
     if np.isnan(value):
         return value_range(bound.measure, bound.parameters)
-    low, high = FORMS[bound.measure.component](ranking, bound, level)
+    component = bound.measure.component
+    if component == "largest gap":
+        low, high = largest_gap_limits(ranking, level)
+    elif component.endswith("partial area"):
+        low, high = partial_area_limits(ranking, bound, level, one_sided=one_sided)
+    else:
+        low, high = POINTS[component](ranking, bound, level, 1.0 if one_sided else DOUBTED)
     return min(low, value), max(high, value)
 
 
-def limit_recall_at_fpr(ranking: Ranking, bound: Bound, level: float) -> Limits:
+def limit_recall_at_fpr(ranking: Ranking, bound: Bound, level: float, weight: float) -> Limits:
     """The threshold is the last whose false positive rate is small enough; the recall there is a proportion."""
     states, critical = threshold_states(ranking), z_value(level)
     rate, negatives = float(bound.parameters["fpr"]), states.negatives
-    allowed = states.fp <= (rate + HAIR) * negatives
+    allowed = states.fp <= (rate + TOLERANCE) * negatives
     deviate = binomial_deviate(states.fp, negatives, rate, critical)
     following = np.append(deviate[1:], np.inf)
     meant = allowed & ~np.append(allowed[1:], False)
     # A tie is one step: the rate may be passed inside it.
     doubt = np.where(meant, 0.0, np.where(deviate > 0, deviate, np.maximum(-following, 0.0)))
+    doubt = weigh_doubts(states, weight) * doubt
     likely = doubt <= critical
     ends = wilson_at(states.tp[likely] / states.positives, states.positives, remaining(critical, doubt[likely]))
     return hull(*ends, float(states.tp[meant].max() / states.positives))
 
 
-def limit_precision_at_recall(ranking: Ranking, bound: Bound, level: float) -> Limits:
+def limit_precision_at_recall(ranking: Ranking, bound: Bound, level: float, weight: float) -> Limits:
     """The threshold is the first whose recall is large enough; given it, FP of FP + P cases is a proportion."""
     states, critical = threshold_states(ranking, together=True), z_value(level)
     rate, positives = float(bound.parameters["recall"]), states.positives
     tp, fp, before = states.tp[1:], states.fp[1:], states.tp[:-1]
-    least = (rate - HAIR) * positives
+    least = (rate - TOLERANCE) * positives
     meant = (tp >= least) & (before < least)
     deviate = binomial_deviate(tp, positives, rate, critical)
     preceding = np.append(-np.inf, deviate[:-1])
     doubt = np.where(meant, 0.0, np.where(deviate < 0, -deviate, np.maximum(preceding, 0.0)))
+    doubt = weigh_doubts(states, weight)[1:] * doubt
     likely = doubt <= critical
     tp, fp, before, meant = tp[likely], fp[likely], before[likely], meant[likely]
     left = remaining(critical, doubt[likely])
@@ -394,25 +426,26 @@ def limit_precision_at_recall(ranking: Ranking, bound: Bound, level: float) -> L
     few, many = wilson_at(fp / (fp + positives), fp + positives, left)
     low, high = (recall / (recall + share / np.maximum(1 - share, TINY)) for share in (many, few))
     # Inside a tie the recall is not given but seen: there the precision is a proportion of its own.
-    tied = meant & (tp - before > 1 + HAIR)
+    tied = meant & (tp - before > 1 + TOLERANCE)
     least_seen, most_seen = wilson_at(tp / (tp + fp), tp + fp, left)
     low, high = np.where(tied, np.minimum(low, least_seen), low), np.where(tied, np.maximum(high, most_seen), high)
     return hull(low, high, float((tp / (tp + fp))[meant].max()))
 
 
-def limit_recall_at_precision(ranking: Ranking, bound: Bound, level: float) -> Limits:
+def limit_recall_at_precision(ranking: Ranking, bound: Bound, level: float, weight: float) -> Limits:
     """The threshold is the last that is precise enough: precise itself, and no later one is clearly too precise."""
     states, critical = threshold_states(ranking, together=True), z_value(level)
     precision, positives = float(bound.parameters["precision"]), states.positives
     tp, predicted = states.tp, states.tp + states.fp
-    reached = tp >= (precision - HAIR) * predicted
+    reached = tp >= (precision - TOLERANCE) * predicted
     last = int(np.flatnonzero(reached)[-1])
     if precision < 1:
         deviate = (tp - precision * predicted) / np.sqrt(np.maximum(predicted * precision * (1 - precision), TINY))
     else:
         deviate = np.where(reached, 0.0, -np.inf)
     later = np.append(np.maximum.accumulate(np.maximum(deviate, 0.0)[::-1])[::-1][1:], 0.0)
-    doubt = np.maximum(np.maximum(-deviate, 0.0), later)
+    # Of later thresholds the best is taken already.
+    doubt = np.maximum(weigh_doubts(states, weight) * np.maximum(-deviate, 0.0), later)
     doubt[last] = 0.0
     likely = doubt <= critical
     left = remaining(critical, doubt[likely])
@@ -423,13 +456,13 @@ def limit_recall_at_precision(ranking: Ranking, bound: Bound, level: float) -> L
         for share in wilson_at(predicted[likely] / concerned, concerned, left)
     )
     value = float(tp[last] / positives)
-    if last and predicted[last] - predicted[last - 1] > 1 + HAIR:
+    if last and predicted[last] - predicted[last - 1] > 1 + TOLERANCE:
         least_seen, most_seen = wilson_at(value, positives, critical)
         return hull(np.append(low, least_seen), np.append(high, most_seen), value)
     return hull(low, high, value)
 
 
-def limit_top(ranking: Ranking, bound: Bound, level: float) -> Limits:
+def limit_top(ranking: Ranking, bound: Bound, level: float, weight: float) -> Limits:
     """Gain, lift and precision among the highest scores: a share of all cases lies above the threshold."""
     states, critical = threshold_states(ranking, together=True), z_value(level)
     reach = states.tp + states.fp
@@ -439,9 +472,10 @@ def limit_top(ranking: Ranking, bound: Bound, level: float) -> Limits:
     else:
         share = min(float(bound.parameters["share"]), 1.0)
     cut = share * total
-    found = float(np.interp(cut, reach, states.tp))
+    reached = float(np.interp(cut, reach, states.tp))
     depths = list_depths(cut, total, critical)
-    doubt = np.abs(binomial_deviate(depths, total, share, critical))
+    # A share of all cases is deep enough for the positives to grow along a line; among few, most of it is noise.
+    doubt = (weight if "k" in bound.parameters else 1.0) * np.abs(binomial_deviate(depths, total, share, critical))
     doubt[depths == cut] = 0.0
     likely = doubt <= critical
     depths, left = depths[likely], remaining(critical, doubt[likely])
@@ -450,14 +484,14 @@ def limit_top(ranking: Ranking, bound: Bound, level: float) -> Limits:
     near = np.clip([cut - away, cut + away], 0.0, total)
     slope = float(np.diff(np.interp(near, reach, states.tp))[0] / max(near[1] - near[0], TINY))
     positive = np.clip(
-        found + slope * (depths - cut), np.maximum(positives - (total - depths), 0.0), np.minimum(depths, positives)
+        reached + slope * (depths - cut), np.maximum(positives - (total - depths), 0.0), np.minimum(depths, positives)
     )
     above = wilson_at(positive / depths, _tied_size(depths, reach), left)
     if "k" in bound.parameters:
         # Wilson's limits leave out too much where nearly all or hardly any of a few cases are positive.
         size = float(_tied_size(np.array([cut]), reach)[0])
-        exact = mid_p(found / cut * size, size, level)
-        return hull(np.append(above[0], exact[0]), np.append(above[1], exact[1]), found / cut)
+        exact = mid_p(reached / cut * size, size, level)
+        return hull(np.append(above[0], exact[0]), np.append(above[1], exact[1]), reached / cut)
     if share >= 1:
         return 1.0, 1.0
     rest = total - depths
@@ -467,13 +501,13 @@ def limit_top(ranking: Ranking, bound: Bound, level: float) -> Limits:
     odds = share / (1 - share)
     with np.errstate(invalid="ignore"):
         gains = low * odds / (1 + low * odds), np.where(np.isinf(high), 1.0, high * odds / (1 + high * odds))
-    least, most = hull(*gains, found / positives)
+    least, most = hull(*gains, reached / positives)
     return (least, most) if bound.measure.bounded else (least / share, most / share)
 
 
 def _tied_size(depths: Floats, reach: Floats) -> Floats:
     """How many cases the share of positives down to a depth rests on: inside a tie, on more than the depth itself."""
-    at = np.clip(np.searchsorted(reach, depths - HAIR * reach[-1]), 1, len(reach) - 1)
+    at = np.clip(np.searchsorted(reach, depths - TOLERANCE * reach[-1]), 1, len(reach) - 1)
     before, cases = reach[at - 1], np.maximum(reach[at] - reach[at - 1], TINY)
     inside = np.minimum(np.maximum(depths - before, 0.0), cases)
     return np.asarray(depths * depths / np.maximum(before + inside * inside / cases, TINY))
@@ -495,12 +529,9 @@ def _ratio_limits(
     return np.nan_to_num(down, nan=0.0), up
 
 
-FORMS: Mapping[str, Callable[[Ranking, Bound, float], Limits]] = {
+POINTS: Mapping[str, Callable[[Ranking, Bound, float, float], Limits]] = {
     "recall at a false positive rate": limit_recall_at_fpr,
     "precision at a recall": limit_precision_at_recall,
     "recall at a precision": limit_recall_at_precision,
     "top": limit_top,
-    "partial area": partial_area_limits,
-    "corrected partial area": partial_area_limits,
-    "largest gap": lambda ranking, _, level: largest_gap_limits(ranking, level),
 }

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.intervals.quantiles import _tail, bracketed_root, z_value
+from heldout.intervals.quantiles import bracketed_root, tail_error, z_value
 
 Floats: TypeAlias = NDArray[np.float64]
 Limits: TypeAlias = tuple[Floats, Floats]
@@ -89,7 +89,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, level: float = 0.95
     from scipy.special import betainccinv, betaincinv
 
     hits, misses = _counts(successes, trials)
-    tail = _tail(level)
+    tail = tail_error(level)
     # Beta(0, b) does not exist: the ends are the limits 0 and 1 themselves.
     some, others = hits > _LEAST, misses > _LEAST
     low = np.where(some, betaincinv(np.where(some, hits, 1), misses + 1, tail), 0.0)
@@ -110,7 +110,7 @@ def jeffreys(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Li
     from scipy.special import betainccinv, betaincinv
 
     hits, misses = _counts(successes, trials)
-    tail = _tail(level)
+    tail = tail_error(level)
     # R's column jeffreys_mod in tests/oracles/data/r does the same; its column jeffreys keeps the raw
     # quantiles at the ends and so leaves the estimate 0 of 0/n outside the interval.
     low = np.where(hits > _LEAST, betaincinv(hits + 0.5, misses + 0.5, tail), 0.0)
@@ -144,7 +144,7 @@ def mid_p(successes: ArrayLike, trials: ArrayLike, level: float = 0.95) -> Limit
     0.174 0.454
     """
     hits, misses = np.broadcast_arrays(*_counts(successes, trials))
-    tail = _tail(level)
+    tail = tail_error(level)
     return _holding(_mid_p_low(hits, misses, tail), 1 - _mid_p_low(misses, hits, tail), hits, misses)
 
 

@@ -25,7 +25,7 @@ def z_value(level: float = 0.95) -> float:
     >>> round(z_value(0.95), 4)
     1.96
     """
-    return _STANDARD_NORMAL.inv_cdf(1 - _tail(level))
+    return _STANDARD_NORMAL.inv_cdf(1 - tail_error(level))
 
 
 def t_value(level: float, df: ArrayLike) -> Floats:
@@ -36,10 +36,11 @@ def t_value(level: float, df: ArrayLike) -> Floats:
     """
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(np.asarray(df, dtype=np.float64), 1 - _tail(level)))
+    return np.asarray(stdtrit(np.asarray(df, dtype=np.float64), 1 - tail_error(level)))
 
 
-def _tail(level: float) -> float:
+def tail_error(level: float) -> float:
+    """The probability that lies beyond either limit."""
     if not 0 < level < 1:
         raise OptionError(
             f"The level of an interval must lie between 0 and 1, and {level!r} does not.",

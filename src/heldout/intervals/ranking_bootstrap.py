@@ -9,7 +9,7 @@ Efron & Tibshirani (1993); for groups Field & Welsh (2007).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from heldout.measures.ranking import (
 from heldout.measures.ranking_batch import RankingBatch
 
 Form = Literal["transformed", "percentile", "bca"]
-FORMS: tuple[Form, ...] = ("transformed", "percentile", "bca")
+FORMS: tuple[Form, ...] = get_args(Form)
 Draw = Literal["classes", "cases", "groups"]
 STREAMS: dict[Draw, int] = {"classes": 11, "cases": 12, "groups": 13}
 Drawing = Callable[[int], tuple[NDArray[Any], NDArray[Any]]]
@@ -227,8 +227,8 @@ def _row_units(evidence: RowScores, draw: Draw) -> list[list[NDArray[Any]]]:
     if codes is None:
         raise ValuesError("Groups cannot be drawn: the cases have none.", hint="name the column that holds the group.")
     order = np.argsort(codes, kind="stable")
-    held = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-    return [held] if draw == "groups" else [[rows] for rows in held]
+    rows_of_unit = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    return [rows_of_unit] if draw == "groups" else [[rows] for rows in rows_of_unit]
 
 
 def _drawn_rows(parts: list[list[NDArray[Any]]], rng: np.random.Generator) -> NDArray[Any]:
@@ -261,7 +261,7 @@ def usual_draw(ranking: Ranking, bound: Bound) -> Draw:
 
 
 def limits_from(
-    ranking: Ranking, bound: Bound, value: float, values: Floats, level: float, form: Form = "transformed"
+    ranking: Ranking, bound: Bound, value: float, values: Floats, level: float, form: Form
 ) -> tuple[float, float]:
     """The interval from replicates that were already drawn."""
     floor, ceiling = value_range(bound.measure, bound.parameters)

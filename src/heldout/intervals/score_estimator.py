@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from heldout.engines.score_evidence import RowScores, ScoreEvidence
@@ -14,8 +14,9 @@ from heldout.evidence import Label, Ranking
 from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.area_bounds import BINS, allowing, middle_note
 from heldout.intervals.areas import average_precision_variance, delong_variance
-from heldout.intervals.calibration import null_expectation, recalibration_limits, smooth_null_expectation
-from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, Estimate
+from heldout.intervals.calibration import null_expectation, smooth_null_expectation
+from heldout.intervals.dependence import refuse_independent_rows
+from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, Estimate, join_notes
 from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_of
 from heldout.intervals.ranking_bootstrap import probability_limits
 from heldout.intervals.score_methods import (
@@ -34,21 +35,19 @@ from heldout.measures.catalogue import CATALOGUE, find, headline
 from heldout.measures.certified import bounds_of
 from heldout.measures.declare import Measure, Scope
 from heldout.measures.probability import CLASS_ORDER
-from heldout.measures.quantity import Bound, Quantity
+from heldout.measures.quantity import Bound, Quantity, drop_rounding, refuse_no_class
 from heldout.measures.ranking import value_range
-from heldout.measures.ranking_batch import precision_sums
-from heldout.measures.recalibration import recalibrate
+from heldout.measures.recalibration import bin_long, recalibrate
 from heldout.show.numbers import share
-from heldout.threads import count_threads, share_out
+from heldout.threads import cached_property, count_threads, share_out
 from heldout.values import state_of
-
-# Work on many scores done ahead by all threads: what several estimates will ask for.
 
 # A smoother whose reach follows the number of cases cannot be the same for repeated rows and for weights of any unit.
 SMOOTHED_BY_WEIGHT = "; smoothed as Kish's effective number of cases allows, so that weights are not repeated rows here"
 # What a reader of the largest gap must know.
 MAXIMUM = "a maximum over the thresholds: chance makes it larger in a sample, which the interval allows for"
-# Fewer cases, or fewer distinct scores, are done before a thread has started.
+# What several estimates will ask for is made ahead by all threads; fewer cases, or fewer distinct scores, are done
+# before a thread has started.
 MANY, FEW = 1_000_000, 1 << 17
 
 
@@ -59,19 +58,18 @@ def prepare(evidence: ScoreEvidence, label: Label) -> None:
     """
     if evidence.per_class or evidence.n < MANY or count_threads() < 2:
         return
-    ranking = evidence.ranking(label)
-    if len(ranking) < FEW:
+    ranked = evidence.ranking(label)
+    if len(ranked) < FEW:
         return
-    # What is summed by stretches of the scores is shared out by itself, the others beside each other.
-    delong_variance(ranking)
-    precision_sums(ranking)
-    bounds_of(find("roc_auc"), ranking)
-    works: list[Callable[[], object]] = [partial(average_precision_variance, ranking)]
+    # What is summed by blocks of the scores is shared out by itself, the fits beside each other.
+    delong_variance(ranked)
+    average_precision_variance(ranked)
+    bounds_of(find("roc_auc"), ranked)
     if evidence.probabilities is not None:
         probable = evidence.typical(label)
-        recalibrate(probable)
-        works += [partial(smooth_calibration, probable), partial(recalibration_limits, probable, "in_the_large")]
-    share_out(lambda work: work(), works)
+        bin_long(probable)
+        share_out(lambda fixed: recalibrate(probable, fixed_slope=fixed), (False, True))
+        smooth_calibration(probable)
 
 
 LISTED_CLASSES = 100
@@ -105,10 +103,7 @@ class ScoreEstimator:
         one_class = quantity.bound.measure.scope == "ranking" and quantity.average is None
         label = quantity.class_ if quantity.class_ is not None else self.positive
         if one_class and label is None:
-            raise OptionError(
-                f"{quantity.bound.name} is a measure of one class, and none was named.",
-                hint=f"write {quantity.bound.name}[CLASS], or macro {quantity.bound.name}.",
-            )
+            raise refuse_no_class(quantity.bound, f"macro {quantity.bound.name}")
         return label
 
     def area_error(self, quantity: Quantity) -> float:
@@ -123,10 +118,7 @@ class ScoreEstimator:
         """Refuse a method that takes rows as independent where they come in groups."""
         grouped = self.evidence.grouped
         if method in INDEPENDENT and grouped:
-            raise OptionError(
-                f"The cases come in groups, and {method!r} takes rows as independent.",
-                hint="use 'delong-logit' or 'cluster-bootstrap', or leave out group.",
-            )
+            raise refuse_independent_rows(method, "use 'delong-logit' or 'cluster-bootstrap', or leave out group.")
         if method == "cluster-bootstrap" and not grouped:
             raise OptionError("The cases have no groups to draw.", hint="give group=, or use 'bootstrap'.")
 
@@ -146,7 +138,7 @@ class ScoreEstimator:
     def _estimate(
         self, bound: Bound, evidence: Ranking | Probabilities, label: Label | None, asked: str | None
     ) -> Estimate:
-        value = float(bound.value({bound.measure.cells[0]: evidence}))
+        value = _in_range(bound, bound.value({bound.measure.cells[0]: evidence}))
         guarded = self.one_sided and asked is None and self.method is None
         limits = (one_sided_limits(bound, evidence, self.level) if guarded else None) or self._redrawn(bound, asked)
         limits = limits or score_limits(
@@ -164,7 +156,7 @@ class ScoreEstimator:
         if lonely and isinstance(evidence, Ranking) and not math.isnan(low):
             low, high = value_range(bound.measure, bound.parameters)
         # The limits and the value are sums in another order, and percentiles of draws may lie on one side of the value.
-        low, high = _holding(value, low, high)
+        low, high = _holding(value, _in_range(bound, low), _in_range(bound, high))
         if self.evidence.grouped:
             name = _grouped_name(name)
         elif self.evidence.weighted and name != NO_INTERVAL:
@@ -175,11 +167,11 @@ class ScoreEstimator:
             low, high = allowing(value, (low, high), bounds, value_range(bound.measure, bound.parameters))
             name += BINS
         n = self.evidence.n
-        note = self._note(bound.measure, evidence) if label is None else self._ranking_note(bound, label)
+        note = self._note(bound, evidence) if label is None else self._ranking_note(bound, label)
         if lonely:
-            note = "; ".join(filter(None, (note, ONE_GROUP)))
+            note = join_notes(note, ONE_GROUP)
         if math.isnan(low) and not math.isnan(value):
-            note = "; ".join(filter(None, (note, NOT_OF_GROUPS if closed_methods(bound.measure) else NOT_OF_FEW)))
+            note = join_notes(note, NOT_OF_GROUPS if closed_methods(bound.measure) else NOT_OF_FEW)
         undefined = bound.undefined if math.isnan(value) else ""
         return Estimate(
             bound.name,
@@ -203,7 +195,7 @@ class ScoreEstimator:
             return None
         if not isinstance(self.evidence, RowScores):
             return None
-        form, draw = BOOTSTRAPS[asked]
+        form, draw = BOOTSTRAPS[asked].find
         settings: dict[str, Any] = {"replicates": self.replicates, "seed": self.seed}
         return RankingLimits(
             *probability_limits(self.evidence, bound, self.level, form=form, draw=draw, **settings), asked
@@ -218,9 +210,13 @@ class ScoreEstimator:
             return f"a perfectly calibrated model would show {chance} on these cases{smoothed}"
         return middle_note(bound, self.evidence.ranking(label))
 
-    def _note(self, measure: Measure, evidence: Ranking | Probabilities) -> str:
+    def _note(self, bound: Bound, evidence: Ranking | Probabilities) -> str:
         if not isinstance(evidence, Probabilities):
             return ""
+        measure = bound.measure
+        if measure.name == "top_k_accuracy" and evidence.ranks is not None:
+            classes, k = len(evidence.ranks), int(bound.parameters["k"])
+            return f"with {classes} classes any answer is among the {k} most probable: ask for fewer" * (k >= classes)
         if measure.component in ("expected", "maximum"):
             chance = share(null_expectation(evidence, measure.component))
             return f"a perfectly calibrated model would show {chance} with these bins"
@@ -243,9 +239,10 @@ class ScoreEstimator:
         if self.evidence.per_class and measure.scope == "ranking" and measure.name != "roc_auc":
             return self._mean_of_classes(quantity, method)
         if not self.evidence.per_class or (measure.scope != "pairs" and measure.name != "roc_auc"):
+            one = "two classes have one area: ask for 'roc_auc'."
             raise OptionError(
                 f"{quantity.bound.name} has no {wanted} average here.",
-                hint="averages of areas need one score per class.",
+                hint=one if len(self.evidence.labels) == 2 else "averages of areas need one score per class.",
             )
         if wanted not in self._areas:
             raise OptionError(f"roc_auc has no {wanted} average.", hint="use macro or weighted.")
@@ -255,7 +252,7 @@ class ScoreEstimator:
                 hint="their interval is by 'delong-logit'.",
             )
         area = self._areas[wanted]
-        # Averages of ones add up to a hair less.
+        # Averages of ones add up to a little less.
         value = 1.0 if abs(area.value - 1) < 1e-12 else area.value
         note = f"{area.absent} of {len(self.evidence.labels)} classes have no cases and are left out"
         limits, name, bounds = _holding(value, area.low, area.high), area.method, self._average_bounds(wanted)
@@ -289,14 +286,14 @@ class ScoreEstimator:
             return replace(first, low=math.nan, high=math.nan, undefined=quantity.bound.undefined, bounds=None)
         value, low, high = (_mean([getattr(e, end) for e in there], shares) for end in ("value", "low", "high"))
         note = f"averaged over {len(there):,} of {len(each):,} classes; for the others {quantity.bound.undefined}"
-        made = replace(there[0], class_=None, average=quantity.average, value=value, n=self.evidence.n)
+        mean = replace(there[0], class_=None, average=quantity.average, value=value, n=self.evidence.n)
         bounds = None
         if any(e.bounds for e in there):
             ends = [e.bounds or (e.value, e.value) for e in there]
             bounds = _mean([least for least, _ in ends], shares), _mean([most for _, most in ends], shares)
         low, high = _holding(value, low, high)
         note = note if len(there) < len(each) else ""
-        return replace(made, low=low, high=high, method=f"{there[0].method}, at most", note=note, bounds=bounds)
+        return replace(mean, low=low, high=high, method=f"{there[0].method}, at most", note=note, bounds=bounds)
 
     def _of_all_scores(self, quantity: Quantity, method: str | None) -> Estimate:
         """The measure of all scores in one ranking, each for its class against the rest."""
@@ -306,12 +303,12 @@ class ScoreEstimator:
                 hint="use macro or weighted, or give the rows.",
             )
         bound, ranking = quantity.bound, self.evidence.pooled()
-        value = float(bound.value({bound.measure.cells[0]: ranking}))
+        value = _in_range(bound, bound.value({bound.measure.cells[0]: ranking}))
         limits = score_limits(
             bound, ranking, self.level, method=method, strict=method is not None,
             seed=self.seed, replicates=self.replicates,
         )  # fmt: skip
-        low, high = _holding(value, limits.low, limits.high)
+        low, high = _holding(value, _in_range(bound, limits.low), _in_range(bound, limits.high))
         return Estimate(
             bound.name, None, "micro", value, low, high, self.level, _grouped_name(limits.method), self.evidence.n,
             bound.undefined if math.isnan(value) else "",
@@ -403,6 +400,11 @@ def _grouped_name(method: str) -> str:
     if method == NO_INTERVAL:
         return method
     return "cluster-logit" if method in ("wilson", "clopper-pearson") else f"{method}, groups"
+
+
+def _in_range(bound: Bound, number: float) -> float:
+    """A value or a limit, which rounding must not carry past what parameters leave of the range of the measure."""
+    return float(drop_rounding(float(number), value_range(bound.measure, bound.parameters)))
 
 
 def _mean(values: list[float], shares: list[float]) -> float:

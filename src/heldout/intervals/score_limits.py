@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from heldout.arrays import Floats
 from heldout.errors import OptionError, ValuesError
 from heldout.intervals.proportion import wilson, wilson_at
-from heldout.intervals.quantiles import bracketed_root, z_value
+from heldout.intervals.quantiles import bracketed_root, single_root, z_value
 
 # Score interval for the F-beta of a class, the generalisation of Wilson's interval.
 #
@@ -354,13 +355,13 @@ def paired_difference_limits(
 
 
 def _upper(b: float, c: float, n: float, z: float) -> float:
-    def excess(d: Floats) -> Floats:
+    def excess(d: float) -> float:
         half = (2 * n - b + c) * d - b - c
-        q = (np.sqrt(np.maximum(half * half + 8 * n * c * d * (1 - d), 0.0)) - half) / (4 * n)
-        return np.asarray((n * d - (b - c)) - z * np.sqrt(n * np.maximum(2 * q + d * (1 - d), 0.0)))
+        q = (math.sqrt(max(half * half + 8 * n * c * d * (1 - d), 0.0)) - half) / (4 * n)
+        return float((n * d - (b - c)) - z * math.sqrt(n * max(2 * q + d * (1 - d), 0.0)))
 
     start = (b - c) / n
     if start >= 1.0:
         return 1.0
     # A step inside: with no discordant case the statistic is 0 of 0 at the estimate itself.
-    return float(bracketed_root(excess, np.asarray(start + 1e-12 * (1 - start)), np.asarray(1.0)))
+    return single_root(excess, float(start + 1e-12 * (1 - start)), 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError
@@ -22,6 +22,7 @@ from heldout.intervals.areas import (
 from heldout.intervals.calibration import calibration_limits, recalibration_limits, smooth_limits
 from heldout.intervals.estimate import NO_INTERVAL
 from heldout.intervals.losses import loss_limits, part_limits, skill_limits, top_k_limits, uncertainty_limits
+from heldout.intervals.methods import DERIVED, EFRON_TIBSHIRANI, METHODS
 from heldout.intervals.one_sided import (
     guarded_area_limits,
     guarded_loss_limits,
@@ -36,55 +37,170 @@ from heldout.measures.quantity import Bound
 
 RankingForm = Callable[[Ranking, float], tuple[float, float]]
 ComponentForm = Callable[[Any, Bound, float], tuple[float, float]]
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMethod(Generic[Found]):
+    """An interval method of scores: what finds its limits, what it does in a sentence, and where it comes from."""
+
+    name: str
+    find: Found
+    summary: str
+    reference: str
+
+
+def _by_name(*methods: ScoreMethod[Found]) -> dict[str, ScoreMethod[Found]]:
+    return {method.name: method for method in methods}
+
+
+DELONG = "DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44"
+NEWCOMBE = "Newcombe (2006), Statistics in Medicine 25"
+HANLEY_MCNEIL = "Hanley & McNeil (1982), Radiology 143"
+HAMPEL = "Hampel (1974), JASA 69"
+HALL = "Hall (1992), Journal of the Royal Statistical Society B 54"
+FERRO_FRICKER = "Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological Society 138"
+LESS_BIAS = "Standard error from the influence of each case, about the value less what few cases in a bin add to it."
 
 # The methods without resampling, by the names that measures declare. Those of areas need the ranking and the level.
-AREA_FORMS: Mapping[str, RankingForm] = {
-    "delong-score": delong_score,
-    "delong-logit": delong_logit,
-    "delong": delong,
-    "hanley-mcneil": hanley_mcneil,
-    "newcombe": newcombe,
-    "influence-logit": average_precision_limits,
-}
+AREA_FORMS: Mapping[str, ScoreMethod[RankingForm]] = _by_name(
+    ScoreMethod("delong-score", delong_score, "Inverts a test with Newcombe's variance, scaled to DeLong's.", NEWCOMBE),
+    ScoreMethod("delong-logit", delong_logit, "DeLong's variance, limits on the logit scale.", DELONG),
+    ScoreMethod("delong", delong, "DeLong's variance, estimate ± z standard errors.", DELONG),
+    ScoreMethod(
+        "hanley-mcneil",
+        hanley_mcneil,
+        "A variance from the area and the numbers of cases alone.",
+        HANLEY_MCNEIL,
+    ),
+    ScoreMethod("newcombe", newcombe, "Inverts a test with Hanley and McNeil's variance.", NEWCOMBE),
+    ScoreMethod(
+        "influence-logit",
+        average_precision_limits,
+        "Standard error from the influence of each case, on the logit scale.",
+        HAMPEL,
+    ),
+)
 # The others also need to know which loss, distance or coefficient the measure is about.
-COMPONENT_FORMS: Mapping[str, ComponentForm] = {
-    "profile": profile_limits,
-    "hall": lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
-    "influence": lambda tally, bound, level: skill_limits(tally, bound.measure.component, level),
-    "bias-corrected": lambda tally, _, level: part_limits(tally, "refinement", level),
-    "bias-corrected-shares": lambda tally, _, level: part_limits(tally, "resolution", level),
-    "wilson-spread": lambda tally, _, level: uncertainty_limits(tally, level),
-    "test-inversion": lambda tally, bound, level: calibration_limits(tally, bound.measure.component, level),
-    "smooth-inversion": lambda ranking, bound, level: smooth_limits(ranking, bound.parameters.get("quantile"), level),
-    "wald": lambda ranking, bound, level: recalibration_limits(ranking, bound.measure.component, level),
-    "wilson": lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level),
-}
+COMPONENT_FORMS: Mapping[str, ScoreMethod[ComponentForm]] = _by_name(
+    ScoreMethod("profile", profile_limits, "Limits over all thresholds that the cases do not rule out.", DERIVED),
+    ScoreMethod(
+        "hall",
+        lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
+        "Student's t with a correction for skewness.",
+        HALL,
+    ),
+    ScoreMethod(
+        "influence",
+        lambda tally, bound, level: skill_limits(tally, bound.measure.component, level),
+        "Standard error from the influence of each case.",
+        HAMPEL,
+    ),
+    ScoreMethod(
+        "bias-corrected", lambda tally, _, level: part_limits(tally, "refinement", level), LESS_BIAS, FERRO_FRICKER
+    ),
+    ScoreMethod(
+        "bias-corrected-shares",
+        lambda tally, _, level: part_limits(tally, "resolution", level),
+        LESS_BIAS,
+        FERRO_FRICKER,
+    ),
+    ScoreMethod(
+        "wilson-spread",
+        lambda tally, _, level: uncertainty_limits(tally, level),
+        "Wilson's limits of the share of positives, as a variance.",
+        "Wilson (1927)",
+    ),
+    ScoreMethod(
+        "test-inversion",
+        lambda tally, bound, level: calibration_limits(tally, bound.measure.component, level),
+        "All values that a test of calibration does not reject.",
+        DERIVED,
+    ),
+    ScoreMethod(
+        "smooth-inversion",
+        lambda ranking, bound, level: smooth_limits(ranking, bound.parameters.get("quantile"), level),
+        "All values that a test of calibration along the smooth curve does not reject.",
+        DERIVED,
+    ),
+    ScoreMethod(
+        "wald",
+        lambda ranking, bound, level: recalibration_limits(ranking, bound.measure.component, level),
+        "Estimate ± z standard errors of the recalibration fit.",
+        "Cox (1958), Biometrika 45",
+    ),
+    ScoreMethod(
+        "wilson",
+        lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level),
+        "Inverts the score test of a proportion.",
+        "Wilson (1927)",
+    ),
+)
 # The methods that gates use where an end of the default interval does not keep the level by itself.
-ONE_SIDED_AREAS: Mapping[str, tuple[str, RankingForm]] = {
-    "delong-score": ("delong-newcombe", guarded_area_limits),
-    "delong-logit": ("delong-newcombe", guarded_area_limits),
-    "influence-logit": ("guarded-influence", guarded_precision_limits),
-}
-ONE_SIDED_COMPONENTS: Mapping[str, tuple[str, ComponentForm]] = {
-    "hall": ("guarded-hall", lambda tally, bound, level: guarded_loss_limits(tally, bound.measure.component, level)),
-    "influence": (
+GUARDED_AREA: ScoreMethod[RankingForm] = ScoreMethod(
+    "delong-newcombe",
+    guarded_area_limits,
+    "The farther ones of DeLong's limits on the logit scale and Newcombe's.",
+    f"{DELONG}; {NEWCOMBE}",
+)
+ONE_SIDED_AREAS: Mapping[str, ScoreMethod[RankingForm]] = {
+    "delong-score": GUARDED_AREA,
+    "delong-logit": GUARDED_AREA,
+    "influence-logit": ScoreMethod(
         "guarded-influence",
+        guarded_precision_limits,
+        "Standard error from the influence of each case, after one more positive was ranked last, or first.",
+        DERIVED,
+    ),
+}
+ONE_SIDED_COMPONENTS: Mapping[str, ScoreMethod[ComponentForm]] = {
+    "hall": ScoreMethod(
+        "guarded-hall",
+        lambda tally, bound, level: guarded_loss_limits(tally, bound.measure.component, level),
+        "Hall's limits, the upper one at least that after one more case of the worst loss.",
+        DERIVED,
+    ),
+    "influence": ScoreMethod(
+        "guarded-skill",
         lambda tally, bound, level: guarded_skill_limits(tally, bound.measure.component, level),
+        "The farther ones of the limits by the influence of each case and of those that the loss gives.",
+        DERIVED,
     ),
     # The limits go along one direction of miscalibration, the one that was seen; half of the error is left for others.
-    "test-inversion": (
+    "test-inversion": ScoreMethod(
         "test-inversion, half of the error",
         lambda tally, bound, level: calibration_limits(tally, bound.measure.component, (1 + level) / 2),
+        COMPONENT_FORMS["test-inversion"].summary,
+        DERIVED,
     ),
-    "smooth-inversion": (
+    "smooth-inversion": ScoreMethod(
         "smooth-inversion, half of the error",
         lambda ranking, bound, level: smooth_limits(ranking, bound.parameters.get("quantile"), (1 + level) / 2),
+        COMPONENT_FORMS["smooth-inversion"].summary,
+        DERIVED,
     ),
-    "wilson": (
+    "profile": ScoreMethod(
+        "profile",
+        lambda ranking, bound, level: profile_limits(ranking, bound, level, one_sided=True),
+        COMPONENT_FORMS["profile"].summary,
+        DERIVED,
+    ),
+    "wilson": ScoreMethod(
         "clopper-pearson",
         lambda tally, bound, level: top_k_limits(tally, int(bound.parameters["k"]), level, clopper_pearson),
+        METHODS["clopper-pearson"].summary,
+        METHODS["clopper-pearson"].reference,
     ),
 }
+# What `fold_interval` of a measure names, where it is a method for the mean over folds alone.
+OVER_FOLDS_ALONE: Mapping[str, ScoreMethod[None]] = _by_name(
+    ScoreMethod(
+        "hanley-mcneil-logit",
+        None,
+        "Hanley and McNeil's variance, limits on the logit scale.",
+        HANLEY_MCNEIL,
+    )
+)
 # Methods that take rows as independent, and are not made for cases that come in groups.
 INDEPENDENT = frozenset(
     {
@@ -105,13 +221,33 @@ NOT_OF_GROUPS = (
 )
 # Why a measure has none at all.
 NOT_OF_FEW = f"{NO_INTERVAL_BECAUSE}bins that hold few cases, or none, decide it"
-BOOTSTRAPS: Mapping[str, tuple[Form, Draw | None]] = {
-    "bootstrap-logit": ("transformed", None),
-    "bootstrap": ("percentile", None),
-    "stratified-bootstrap": ("percentile", "classes"),
-    "bca": ("bca", None),
-    "cluster-bootstrap": ("percentile", "groups"),
-}
+BOOTSTRAPS: Mapping[str, ScoreMethod[tuple[Form, Draw | None]]] = _by_name(
+    ScoreMethod(
+        "bootstrap-logit",
+        ("transformed", None),
+        "Standard deviation of resampled values, limits on the logit scale.",
+        EFRON_TIBSHIRANI,
+    ),
+    ScoreMethod("bootstrap", ("percentile", None), "Percentiles of resampled values.", EFRON_TIBSHIRANI),
+    ScoreMethod(
+        "stratified-bootstrap",
+        ("percentile", "classes"),
+        "Percentiles of values resampled within the classes.",
+        EFRON_TIBSHIRANI,
+    ),
+    ScoreMethod(
+        "bca",
+        ("bca", None),
+        "Percentiles of resampled values, corrected for bias and skewness.",
+        "Efron (1987), JASA 82",
+    ),
+    ScoreMethod(
+        "cluster-bootstrap",
+        ("percentile", "groups"),
+        "Percentiles of values with whole groups resampled.",
+        "Field & Welsh (2007), JRSS B 69",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +288,7 @@ def ranking_limits(
             f"{bound.name} has no interval method {name!r}. It has: {listing(known)}.",
             hint=f"did you mean {near!r}?" if near else "leave the method out for the default.",
         )
-    form, draw = BOOTSTRAPS[name]
+    form, draw = BOOTSTRAPS[name].find
     low, high = bootstrap_limits(ranking, bound, level, form=form, draw=draw, seed=seed, replicates=replicates)
     return RankingLimits(low, high, name)
 
@@ -167,10 +303,10 @@ def _closed_limits(bound: Bound, evidence: Any, level: float, name: str) -> Rank
         # Measures that are one area scaled have its limits.
         memo, key = evidence.memo, ("limits", name, level)
         if key not in memo:
-            memo[key] = AREA_FORMS[name](evidence, level)
+            memo[key] = AREA_FORMS[name].find(evidence, level)
         low, high = memo[key]
     else:
-        low, high = COMPONENT_FORMS[name](evidence, bound, level)
+        low, high = COMPONENT_FORMS[name].find(evidence, bound, level)
     low, high = bound.measure.scaled.scale((float(low), float(high)))
     return RankingLimits(low, high, name)
 
@@ -179,11 +315,11 @@ def one_sided_limits(bound: Bound, evidence: Ranking | Probabilities, level: flo
     """Limits whose ends each keep the level by themselves; None where those of the default do."""
     default = default_score_method(bound.measure)
     if default in ONE_SIDED_AREAS:
-        name, area = ONE_SIDED_AREAS[default]
-        low, high = area(evidence, level)  # type: ignore[arg-type]
+        area = ONE_SIDED_AREAS[default]
+        name, (low, high) = area.name, area.find(evidence, level)  # type: ignore[arg-type]
     elif default in ONE_SIDED_COMPONENTS:
-        name, component = ONE_SIDED_COMPONENTS[default]
-        low, high = component(evidence, bound, level)
+        component = ONE_SIDED_COMPONENTS[default]
+        name, (low, high) = component.name, component.find(evidence, bound, level)
     else:
         return None
     return RankingLimits(*bound.measure.scaled.scale((float(low), float(high))), name)
@@ -196,6 +332,19 @@ def score_method_names() -> tuple[str, ...]:
     True
     """
     return (*AREA_FORMS, *BOOTSTRAPS, *COMPONENT_FORMS)
+
+
+def explain_method(name: str) -> tuple[str, str]:
+    """What a method does in a sentence, and where it comes from; empty of one that is no method of scores.
+
+    >>> explain_method("newcombe")
+    ("Inverts a test with Hanley and McNeil's variance.", 'Newcombe (2006), Statistics in Medicine 25')
+    """
+    registers: tuple[Mapping[str, ScoreMethod[Any]], ...] = (
+        AREA_FORMS, COMPONENT_FORMS, BOOTSTRAPS, ONE_SIDED_AREAS, ONE_SIDED_COMPONENTS, OVER_FOLDS_ALONE,
+    )  # fmt: skip
+    every = (found for register in registers for found in register.values())
+    return next(((found.summary, found.reference) for found in every if found.name == name), ("", ""))
 
 
 def default_score_method(measure: Measure, *, grouped: bool = False) -> str:

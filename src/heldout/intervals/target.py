@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,10 +15,12 @@ from heldout.measures.quantity import (
     averaged,
     averaged_gradient,
     averaged_tables,
+    class_pair,
     micro_cells,
     per_class,
     per_class_gradient,
 )
+from heldout.threads import cached_property
 
 Axis = Literal["class", "table", "macro", "micro", "weighted"]
 
@@ -44,7 +45,7 @@ class Subject:
     def corners(self) -> Floats:
         """TP, FN, FP, TN of every class, scaled."""
         table = self.confusion.corners
-        return table if np.ndim(self.scale) == 0 and self.scale == 1.0 else table * np.reshape(self.scale, (-1, 1))
+        return table if self.unscaled else table * np.reshape(self.scale, (-1, 1))
 
     @cached_property
     def counts(self) -> Floats:
@@ -68,17 +69,27 @@ class Subject:
         if self.bound.measure.kind != "proportion":
             return None
         if self.axis == "class":
-            top, bottom = self.bound.pair(Cells(zip(CORNERS, self.corners.T, strict=True)))
+            top, bottom = self._class_pair()
         elif self.axis == "table":
             top, bottom = self.bound.pair(evidence_cells(self.bound.measure, self.confusion, None))
             top, bottom = top * self.scale, bottom * self.scale
         elif self.axis == "weighted" and self.bound.measure.strata == "truth":
             # Averaged with the sizes of their own denominators, proportions add up to one proportion.
-            tops, bottoms = self.bound.pair(Cells(zip(CORNERS, self.corners.T, strict=True)))
-            top, bottom = tops.sum(), bottoms.sum()
+            top, bottom = (side.sum() for side in self._class_pair())
         else:
             return None
         return np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+
+    def _class_pair(self) -> tuple[Any, Any]:
+        """Numerator and denominator of every class."""
+        if self.unscaled:
+            return class_pair(self.bound, self.confusion)
+        return self.bound.pair(Cells(zip(CORNERS, self.corners.T, strict=True)))
+
+    @property
+    def unscaled(self) -> bool:
+        """Whether the counts are taken as they are."""
+        return isinstance(self.scale, float) and self.scale == 1.0
 
     @cached_property
     def gradient(self) -> Floats:

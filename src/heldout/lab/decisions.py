@@ -105,9 +105,9 @@ def _find_expected(name: str, prevalence: float, separation: float) -> float:
     from scipy.special import ndtr
 
     thresholds = np.linspace(-12 - separation, 12 + separation, 20_001)
-    found, alarms = ndtr(separation / 2 - thresholds), ndtr(-separation / 2 - thresholds)
-    precision = prevalence * found / (prevalence * found + (1 - prevalence) * alarms)
-    return float(np.sum((precision[1:] + precision[:-1]) / 2 * -np.diff(found)))
+    hits, alarms = ndtr(separation / 2 - thresholds), ndtr(-separation / 2 - thresholds)
+    precision = prevalence * hits / (prevalence * hits + (1 - prevalence) * alarms)
+    return float(np.sum((precision[1:] + precision[:-1]) / 2 * -np.diff(hits)))
 
 
 DEARER = "the more accurate costs more"
@@ -162,7 +162,7 @@ def _draw_pairs(
 ) -> Floats:
     dearer = np.zeros((count, len(ratios)), dtype=bool)
     positives = max(1, round(prevalence * n))
-    prices = [Costs.of([[0, 1], [one, 0]], [0, 1], rows="truth") for one in ratios]
+    prices = [Costs.of([[0, 1], [ratio, 0]], [0, 1], rows="truth") for ratio in ratios]
     for at in range(count):
         tables = []
         for _ in range(2):

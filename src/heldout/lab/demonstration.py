@@ -33,13 +33,12 @@ from heldout.show.blocks import (
     Title,
     provenance_section,
 )
-from heldout.show.chart import Axis, Chart, Dots, Stroke, Tone
+from heldout.show.chart import TONES, Axis, Chart, Dots, Stroke
 from heldout.show.numbers import number
 
 # The level of the Monte Carlo limits, whatever level the experiment tries.
 LEVEL = 0.95
 REPLICATES = 1000
-TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
 EXACT, SIMULATED = "exact", "monte-carlo"
 
 
@@ -106,19 +105,19 @@ class Demonstration(Result):
 
     def figure(self, series: str, at: float | None = None, measure: str | None = None) -> Figure:
         """The figure of a series, at a place of the axis and of a measure where there are several."""
-        found = [
+        matching = [
             figure
             for figure in self.figures
             if figure.series == series and at in (None, figure.at) and measure in (None, figure.measure)
         ]
-        if not found:
+        if not matching:
             places = sorted({figure.at for figure in self.figures if not math.isnan(figure.at)})
             where = f", at {listing(f'{place:g}' for place in places)}" if places else ""
             raise OptionError(
                 f"There is no figure of {series!r} here{'' if at is None else f' at {at:g}'}.",
                 hint=f"there are {listing(dict.fromkeys(figure.series for figure in self.figures))}{where}.",
             )
-        return found[0]
+        return matching[0]
 
     def rows(self) -> list[dict[str, object]]:
         """One row per figure, with its Monte Carlo limits."""
@@ -196,24 +195,24 @@ def _word(value: object) -> str:
 def _make_table(figures: list[Figure], series: str, at: str, measured: str, caption: str) -> Table:
     placed = bool(at) and any(not math.isnan(figure.at) for figure in figures)
     theory = any(not math.isnan(figure.expected) for figure in figures)
-    ends = [end for one in figures for end in (one.value, one.low, one.high) if math.isfinite(end)]
+    ends = [end for figure in figures for end in (figure.value, figure.low, figure.high) if math.isfinite(end)]
     floor, ceiling = round_outwards(min(ends), max(ends))
     columns = [Column(series)]
     columns += [Column(at, "right")] if placed else []
     columns += [Column("value" if caption else measured, "right")]
-    simulated = not all(one.exact for one in figures)
+    simulated = not all(figure.exact for figure in figures)
     columns += [Column("limits")] if simulated else []
     columns.append(Column(""))
     columns += [Column("theory", "right")] if theory else []
     rows: list[tuple[Cell, ...]] = []
-    for one in figures:
-        cells: list[Cell] = [one.series]
-        cells += [f"{one.at:,g}"] if placed else []
-        span = Span(one.value, one.low, one.high, floor, ceiling) if math.isfinite(one.value) else None
-        cells.append(Number(one.value))
-        cells += [None if one.exact else Range(one.low, one.high)] if simulated else []
+    for figure in figures:
+        cells: list[Cell] = [figure.series]
+        cells += [f"{figure.at:,g}"] if placed else []
+        span = Span(figure.value, figure.low, figure.high, floor, ceiling) if math.isfinite(figure.value) else None
+        cells.append(Number(figure.value))
+        cells += [None if figure.exact else Range(figure.low, figure.high)] if simulated else []
         cells.append(span)
-        cells += [Number(one.expected) if math.isfinite(one.expected) else None] if theory else []
+        cells += [Number(figure.expected) if math.isfinite(figure.expected) else None] if theory else []
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows), caption.capitalize(), measured)
 
@@ -232,12 +231,12 @@ def draw_demonstration(shown: Demonstration) -> Chart:
     """The figures along their axis, a line for each series; or one below the other where there is no axis."""
     about = EXPERIMENTS[shown.experiment]
     first = shown.figures[0].measure
-    figures = [one for one in shown.figures if one.measure == first and math.isfinite(one.value)]
+    figures = [figure for figure in shown.figures if figure.measure == first and math.isfinite(figure.value)]
     measured = first or about.measured
-    detail = "" if all(one.exact for one in figures) else f"Bars: {100 * LEVEL:g} % Monte Carlo limits."
-    places = sorted({one.at for one in figures if not math.isnan(one.at)})
+    detail = "" if all(figure.exact for figure in figures) else f"Bars: {100 * LEVEL:g} % Monte Carlo limits."
+    places = sorted({figure.at for figure in figures if not math.isnan(figure.at)})
     if not about.at or len(places) < 2:
-        marks = [Mark(_name_mark(one, about.at), one.value, one.low, one.high) for one in figures]
+        marks = [Mark(_name_mark(figure, about.at), figure.value, figure.low, figure.high) for figure in figures]
         return forest_chart(marks, about.title, measured, lines=shown.lines, detail=detail)
     return _draw_lines(shown, figures, places, measured, detail)
 
@@ -250,18 +249,23 @@ def _draw_lines(shown: Demonstration, figures: list[Figure], places: list[float]
     about = EXPERIMENTS[shown.experiment]
     scale: Callable[[float], float] = math.log10 if places[0] > 0 and places[-1] / places[0] > 4 else float
     strokes, dots = [], []
-    names = list(dict.fromkeys(one.series for one in figures))
+    names = list(dict.fromkeys(figure.series for figure in figures))
     for name, tone in zip(names, (TONES * len(names))[: len(names)], strict=True):
-        own = sorted((one for one in figures if one.series == name), key=lambda one: one.at)
-        x = tuple(scale(one.at) for one in own)
-        strokes.append(Stroke(x, tuple(one.value for one in own), name, tone))
-        known = not all(one.exact for one in own)
-        low, high = (tuple(one.low for one in own), tuple(one.high for one in own)) if known else ((), ())
-        dots.append(Dots(x, tuple(one.value for one in own), low, high, tone=tone))
-        if any(math.isfinite(one.expected) for one in own):
-            said = "theory" if name == names[0] else ""
-            strokes.append(Stroke(x, tuple(one.expected for one in own), said, "quiet", dashed=True))
-    ends = [end for one in figures for end in (one.value, one.low, one.high, one.expected) if math.isfinite(end)]
+        own = sorted((figure for figure in figures if figure.series == name), key=lambda figure: figure.at)
+        x = tuple(scale(figure.at) for figure in own)
+        strokes.append(Stroke(x, tuple(figure.value for figure in own), name, tone))
+        known = not all(figure.exact for figure in own)
+        low, high = (tuple(figure.low for figure in own), tuple(figure.high for figure in own)) if known else ((), ())
+        dots.append(Dots(x, tuple(figure.value for figure in own), low, high, tone=tone))
+        if any(math.isfinite(figure.expected) for figure in own):
+            legend = "theory" if name == names[0] else ""
+            strokes.append(Stroke(x, tuple(figure.expected for figure in own), legend, "quiet", dashed=True))
+    ends = [
+        end
+        for figure in figures
+        for end in (figure.value, figure.low, figure.high, figure.expected)
+        if math.isfinite(end)
+    ]
     ends += [height for _, height in shown.lines]
     room = 0.06 * (max(ends) - min(ends)) or 0.05
     left, right = scale(places[0]), scale(places[-1])
@@ -270,10 +274,10 @@ def _draw_lines(shown: Demonstration, figures: list[Figure], places: list[float]
         Stroke((left - beside, right + beside), (height, height), name, "fine", dashed=True)
         for name, height in shown.lines
     ]
-    said = "; ".join(f"{_name_mark(one, about.at)}: {number(one.value)}" for one in figures[:40])
+    figures_text = "; ".join(f"{_name_mark(figure, about.at)}: {number(figure.value)}" for figure in figures[:40])
     ticks = tuple((scale(place), f"{place:,g}") for place in places)
     return Chart(
-        about.title, f"{shown.sentence} {said}.", Axis(about.at, left - beside, right + beside, ticks),
+        about.title, f"{shown.sentence} {figures_text}.", Axis(about.at, left - beside, right + beside, ticks),
         Axis(measured, min(ends) - room, max(ends) + room), tuple(strokes), (), tuple(dots), detail, "wide",
     )  # fmt: skip
 
@@ -318,7 +322,8 @@ def pick_series(figures: Iterable[Figure], series: str) -> list[Figure]:
 def list_experiments() -> list[Block]:
     """Every experiment with what it asks and which flags it takes."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (one.name, one.question, " ".join(map(spell_flag, one.flags))) for one in find_experiments().values()
+        (experiment.name, experiment.question, " ".join(map(spell_flag, experiment.flags)))
+        for experiment in find_experiments().values()
     )
     columns = (Column("experiment"), Column("question", wrap=True), Column("options", wrap=True))
     return [

@@ -116,7 +116,7 @@ def optimism(
         for i, size in enumerate(sizes)
     ]
     biased, honest = (
-        next(one for one in pick_series(figures, name) if one.measure == "bias") for name in (TRAINING, TEST)
+        next(figure for figure in pick_series(figures, name) if figure.measure == "bias") for name in (TRAINING, TEST)
     )
     sentence = (
         f"With {sizes[0]:,} cases the training error is {number(abs(biased.value))} "
@@ -343,14 +343,14 @@ def bootstrap_632(
     across = missed.reshape(len(missed), -1)
     figures = [make_mean(name, across[:, i], n=n, measure="bias") for i, name in enumerate(names)]
     figures += [make_mean(name, across[:, i] ** 2, n=n, measure="mean square error") for i, name in enumerate(names)]
-    said = []
+    sentences = []
     for i, (name, _) in enumerate(prepared):
         squares = (missed[:, i] ** 2).mean(axis=0)
         best = int(squares.argmin())
-        said.append(
+        sentences.append(
             f"of {name} {read[best].text} (misses by {number(float(np.sqrt(squares[best])))}, root mean square)"
         )
-    sentence = f"Nearest to the true error with {n:,} cases: {'; '.join(said)}."
+    sentence = f"Nearest to the true error with {n:,} cases: {'; '.join(sentences)}."
     return Observed(tuple(figures), sentence, (("unbiased", 0.0),))
 
 

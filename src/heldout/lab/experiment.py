@@ -76,9 +76,9 @@ def find_experiments() -> dict[str, Experiment]:
     >>> list(find_experiments())[:3]
     ['coverage', 'type-one-error', 'power']
     """
-    for module in MODULES:
-        import_module(f"heldout.lab.{module}")
-    return EXPERIMENTS
+    places = {import_module(f"heldout.lab.{module}").__name__: place for place, module in enumerate(MODULES)}
+    # One that was used by its name before was declared before the others.
+    return dict(sorted(EXPERIMENTS.items(), key=lambda item: places.get(item[1].function.__module__, len(places))))
 
 
 def find_experiment(name: str) -> Experiment:
@@ -186,12 +186,12 @@ def simulate(
     """
     size = -(-draws // PARTS)
     parts = [(draw, seed, start, min(size, draws - start)) for start in range(0, draws, size)]
-    made = []
+    results = []
     with Ticker(draws, progress, "Drawing") as ticker:
         for part in _make_parts(parts, jobs):
-            made.append(part)
+            results.append(part)
             ticker.tick(len(part))
-    return np.concatenate(made)
+    return np.concatenate(results)
 
 
 def _make_parts(parts: list[tuple[Any, ...]], jobs: Jobs) -> Iterator[Floats]:

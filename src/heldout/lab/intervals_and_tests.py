@@ -83,25 +83,27 @@ def coverage(
             sizes, shares, tuple(methods or (None,)), measure, prevalence, level,
             draws=draws, seed=seed, jobs=jobs, progress=progress,
         )  # fmt: skip
-    held, widths = ([pair[part] for pair in pairs] for part in (0, 1))
+    shares_covered, widths = ([pair[part] for pair in pairs] for part in (0, 1))
     unused = ("prevalence", "draws", "seed") if exact else ()
-    return Observed((*held, *widths), _say_coverage(held, level), (("asked for", level),), unused=unused)
+    return Observed(
+        (*shares_covered, *widths), _say_coverage(shares_covered, level), (("asked for", level),), unused=unused
+    )
 
 
 def _say_coverage(figures: Sequence[Figure], level: float) -> str:
-    worst = min(figures, key=lambda one: one.value)
+    worst = min(figures, key=lambda figure: figure.value)
     asked = f"{100 * level:g} %"
     if worst.value >= level or worst.high >= level > worst.low:
         return f"The level asked for is {asked}, and every method here keeps it."
-    best = max(pick_series(figures, figures[-1].series), key=lambda one: abs(one.value - level))
+    best = max(pick_series(figures, figures[-1].series), key=lambda figure: abs(figure.value - level))
     other = (
-        f"; {best.series} is {number(best.value)} where it is farthest from it (n = {best.n:,})"
+        f"; by {best.series} the share farthest from {asked} is {number(best.value)} (n = {best.n:,})"
         if best.series != worst.series
         else ""
     )
     return (
-        f"Of intervals that say {asked}, those by {worst.series} hold the truth in {number(worst.value)} of all "
-        f"samples of {worst.n:,} cases{other}."
+        f"With {worst.n:,} cases only {number(worst.value)} of the {asked} intervals by {worst.series} contain the "
+        f"true value{other}."
     )
 
 
@@ -125,9 +127,9 @@ def _compute_coverage(name: str, n: int, p: float, level: float, *, several: boo
     holds = (low <= p + 1e-12) & (high >= p - 1e-12)
     chance = binom.pmf(counts, n, p)
     series = f"{name}, p = {p:g}" if several else name
-    held, width = float(np.clip(chance[holds].sum(), 0, 1)), float(chance @ (high - low))
+    covered, width = float(np.clip(chance[holds].sum(), 0, 1)), float(chance @ (high - low))
     return (
-        Figure(series, held, held, held, float(n), n=n, measure="coverage"),
+        Figure(series, covered, covered, covered, float(n), n=n, measure="coverage"),
         Figure(series, width, width, width, float(n), n=n, measure="mean width"),
     )
 
@@ -153,9 +155,9 @@ def _simulate_coverage(
         defined = np.isfinite(limits).all(axis=1)
         holds = (limits[defined, 0] <= truth + 1e-12) & (limits[defined, 1] >= truth - 1e-12)
         series = f"{names[method]}, p = {p:g}" if len(shares) > 1 else names[method]
-        held = make_share(series, holds, at=float(size), n=size, measure="coverage")
+        covered = make_share(series, holds, at=float(size), n=size, measure="coverage")
         width = make_mean(series, limits[:, 1] - limits[:, 0], at=float(size), n=size, measure="mean width")
-        pairs.append((held, width))
+        pairs.append((covered, width))
     return pairs
 
 
@@ -271,10 +273,10 @@ def type_one_error(
         for j, method in enumerate(named)
     )
     over = texts[-1]
-    said = " and ".join(
+    rates = " and ".join(
         f"{number(one.value)} by {method}" for method, one in zip(named, figures[-len(named) :], strict=True)
     )
-    sentence = f"Of true nulls {number(1 - level)} should be rejected; over {over} they are, {said}."
+    sentence = f"Of true nulls {number(1 - level)} should be rejected; over {over} they are, {rates}."
     return Observed(figures, sentence, (("asked for", 1 - level),))
 
 

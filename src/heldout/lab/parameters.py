@@ -69,12 +69,12 @@ def check_whole_numbers(name: str, value: Any, least: int) -> tuple[int, ...]:
     >>> check_whole_numbers("n", [50, 20, 50], 2)
     (20, 50)
     """
-    return tuple(sorted({check_whole(name, one, least) for one in list_all(name, value)}))
+    return tuple(sorted({check_whole(name, number, least) for number in list_all(name, value)}))
 
 
 def check_shares(name: str, value: Any) -> tuple[float, ...]:
     """Shares strictly between 0 and 1, in the order given."""
-    return tuple(check_share(name, one, "write 20 % as 0.2.") for one in list_all(name, value))
+    return tuple(check_share(name, share, "write 20 % as 0.2.") for share in list_all(name, value))
 
 
 def check_number(name: str, value: Any, least: float = 0.0) -> float:

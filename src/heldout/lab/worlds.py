@@ -373,7 +373,7 @@ def read_world(text: str) -> World:
         )
     kind, setting, of = WORLDS[name]
     try:
-        made: World = kind(**({setting: of(number)} if colon else {}))
+        world: World = kind(**({setting: of(number)} if colon else {}))
     except ValueError as error:
         if isinstance(error, OptionError):
             raise
@@ -381,4 +381,4 @@ def read_world(text: str) -> World:
             f"The {setting} of {name} must be a number. Got {number!r}.",
             hint=f"write {name}:{2 if of is float else 4}.",
         ) from None
-    return made
+    return world

@@ -14,7 +14,14 @@ from heldout.arguments import Missing, listing
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
-from heldout.learners.features import FeatureTable, as_table, keep_features, note_telling_columns, read_features
+from heldout.learners.features import (
+    FeatureTable,
+    as_table,
+    keep_features,
+    note_outcome_columns,
+    note_telling_columns,
+    read_features,
+)
 from heldout.learners.learner import Learner
 from heldout.learners.problem import Problem, encode_target, settle_target
 from heldout.predictions.case_values import groups
@@ -72,13 +79,18 @@ def read_problem(
     indexes = table.note_indexes({"y": y, "group": None if roles.group is not None else group})
     if y is not None:
         _check_target_apart(table, y, roles)
-    kept, dropped = _find_complete_rows(classes, keys, missing, called)
-    if kept is not None:
-        table, classes, keys = table.taken(kept), classes.taken(kept), None if keys is None else keys.taken(kept)
+    complete, dropped = _find_complete_rows(classes, keys, missing, called)
+    if complete is not None:
+        table, classes, keys = (
+            table.taken(complete),
+            classes.taken(complete),
+            None if keys is None else keys.taken(complete),
+        )
     settled = settle_target(classes, called, labels)
     read = (keep_features if as_given else read_features)(table, roles.features, by_name=roles.by_name)
     dense = not table.sparse and (table.numeric or not as_given)
-    told = note_telling_columns(read.matrix, read.names, settled.truth) if dense else ()
+    told = () if roles.by_name else note_outcome_columns(read.names, settled.labels)
+    told += note_telling_columns(read.matrix, read.names, settled.truth) if dense else ()
     places, names = (None, ()) if keys is None else _number_groups(keys)
     return Problem(
         read.matrix,
@@ -92,7 +104,7 @@ def read_problem(
         (*roles.notes, *indexes, *dropped, *read.notes, *told, *settled.notes),
         read.nominal,
         roles.target_name,
-        kept,
+        complete,
         as_given,
         read.times_left_out,
     )
@@ -157,8 +169,8 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
 
 def _list_columns(names: Any, table: FeatureTable) -> list[Any]:
     """Names of columns; those of a matrix may be given as their numbers."""
-    given = [names] if isinstance(names, str | int) else list(names)
-    return [f"x{name}" if table.frame is None and not isinstance(name, str) else name for name in given]
+    listed = [names] if isinstance(names, str | int) else list(names)
+    return [f"x{name}" if table.frame is None and not isinstance(name, str) else name for name in listed]
 
 
 def _guess_target(table: FeatureTable) -> Any:

@@ -16,6 +16,7 @@ from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.learners.learner import (
     Chain,
+    Clonable,
     Learner,
     clone_learner,
     is_wrapper,
@@ -155,7 +156,7 @@ def _list_codes(problem: Problem, column: int) -> Any:
 # Numbers into bins that hold equally many training cases each, one column of zeros and ones for every bin.
 
 
-class QuantileBins:
+class QuantileBins(Clonable):
     """A transformer for pipelines: the bins are those of the rows it was fitted on, and gaps are a bin of their own.
 
     scikit-learn's KBinsDiscretizer refuses gaps, and warns in every fold about columns of few distinct values, where
@@ -168,16 +169,6 @@ class QuantileBins:
 
     def __init__(self, bins: int = 10) -> None:
         self.bins = bins
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - what scikit-learn's clone calls
-        """The settings, for scikit-learn's clone."""
-        return {"bins": self.bins}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change the settings."""
-        for name, value in params.items():
-            setattr(self, name, value)
-        return self
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags

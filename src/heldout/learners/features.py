@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import capitalize, listing
 from heldout.arrays import Codes, Floats, make_objects
 from heldout.errors import ColumnError, HeldoutError, ValuesError, first_line
 from heldout.files import read_table
@@ -22,9 +22,10 @@ from heldout.files.arff import read_header
 from heldout.files.input_stream import STANDARD_INPUT, inner_ending, load, utf8_text
 from heldout.learners.problem import Nominal
 from heldout.predictions.case_values import groups, weights
-from heldout.predictions.column_roles import begin_sentence
+from heldout.predictions.column_roles import begin_sentence, is_usual
 from heldout.predictions.containers import index_notes, unwrap
 from heldout.predictions.label_encoding import is_missing
+from heldout.predictions.score_columns import class_of, may_be_score
 
 _TWO_SIDES = "pass one row per case and one column per feature."
 
@@ -404,8 +405,11 @@ def _mark_empty(column: FeatureColumn) -> FeatureColumn:
     return column
 
 
-# Names under which tables number their rows; pandas writes an index as "Unnamed: 0".
-NUMBERING = frozenset({"id", "index", "row", "rowid", "rownumber", "no", "nr", "number", "unnamed0", "caseid"})
+# Names under which tables number their rows. pandas writes an index without a name, which is read as column_1 here.
+# It reads it itself as "Unnamed: 0".
+NUMBERING = frozenset(
+    {"", "column1", "id", "index", "row", "rowid", "rownumber", "no", "nr", "number", "unnamed0", "caseid"}
+)
 # With fewer rows, a column may tell the classes apart by chance.
 TELLING_ROWS = 10
 TELLING_HEAD = 1000
@@ -489,7 +493,7 @@ def _check_useful(columns: Sequence[FeatureColumn], table: FeatureTable) -> None
 
 
 def _no_features_error(table: FeatureTable, left: Sequence[str]) -> ColumnError:
-    why = f" {listing((f'{note[0].upper()}{note[1:]}' for note in left), most=3)}." if left else ""
+    why = f" {listing((capitalize(note) for note in left), most=3)}." if left else ""
     return ColumnError(
         f"{begin_sentence(table.source)} has no features to learn from besides the class.{why}",
         hint="check which column is the target, and which columns were left out.",
@@ -545,6 +549,26 @@ def _numbers_rows(name: str) -> bool:
 def _all_distinct(column: Floats) -> bool:
     whole = bool(np.isfinite(column).all() and (column == np.floor(column)).all())
     return whole and len(column) > 2 and len(np.unique(column)) == len(column)
+
+
+def note_outcome_columns(names: Sequence[str], labels: Sequence[Any]) -> tuple[str, ...]:
+    """A note on every column that is called like a prediction or a fold of an earlier model, and not like a feature.
+
+    >>> note_outcome_columns(["age", "y_pred"], ["no", "yes"])[0].partition(",")[0]
+    "the column 'y_pred' is called like a prediction"
+    """
+    called = {name: role for name in names for role in ("predicted", "fold") if is_usual(role, name)}
+    scores = [name for name in names if may_be_score(name)]
+    owned = {class_of(name, labels) for name in scores} - {None}
+    # Of p_0 to p_63 ten are called like the scores of ten digits, and are none.
+    if len(owned) == len(scores) and len(scores) in {len(labels), 1 if len(labels) == 2 else len(labels)}:
+        called |= dict.fromkeys(scores, "score")
+    words = {"predicted": "a prediction", "fold": "a fold", "score": "the score of a class"}
+    return tuple(
+        f"the column {name!r} is called like {words[role]}, and was learned from; leave it out with drop={name!r} "
+        f"(--drop {name}) unless it is known before the class is"
+        for name, role in called.items()
+    )
 
 
 def note_telling_columns(matrix: Floats, names: Sequence[str], truth: Codes) -> tuple[str, ...]:

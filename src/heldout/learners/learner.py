@@ -11,7 +11,14 @@ from typing import Any, Self
 
 from heldout.arguments import closest, listing
 from heldout.errors import OptionError, first_line
-from heldout.learners.registry import SHORTCUTS, NominalAs, Shortcut, check_learner, import_learner
+from heldout.learners.registry import (
+    SHORTCUTS,
+    NominalAs,
+    Shortcut,
+    check_learner,
+    find_learner_of_others,
+    import_learner,
+)
 
 LONGEST = 100
 
@@ -31,6 +38,20 @@ class Learner:
     takes_missing: bool = False
     nominal: NominalAs = "one-hot"
     shortcut: bool = False
+
+
+class Clonable:
+    """What is made of the arguments of its constructor, which scikit-learn's clone asks for and sets."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - what scikit-learn's clone calls
+        """The settings, as they are."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change the settings."""
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
 
 
 def clone_learner(estimator: Any) -> Any:
@@ -231,12 +252,15 @@ def _unknown_learner(text: str, head: str, rest: str) -> OptionError:
         return OptionError("The name of the learner is empty.", hint=_NAMES)
     bare = head.partition("(")[0]
     near = closest(bare, SHORTCUTS)
+    other = find_learner_of_others(bare)
     if head.endswith(".py") or "/" in head or "\\" in head:
         module = head.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
         hint = f"name the module, not its file, from the folder that holds it: '{module}:{rest or 'model'}'."
     elif not rest and "." in bare and _is_module(bare):
         module, _, name = head.partition("(")[0].rpartition(".")
         hint = f"a colon stands between the module and the name: '{module}:{name}{head[len(bare) :] or '()'}'."
+    elif other is not None:
+        hint = f"write {other!r}, which is that learner or the nearest to it here."
     elif near is not None:
         known = SHORTCUTS[near]
         hint = f"did you mean '{near}:{known.number.example}'?" if rest and known.number else f"did you mean {near!r}?"

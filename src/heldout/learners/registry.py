@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +37,10 @@ class ShortcutNumber:
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
-    """A short name for a learner; `nominal` says how columns of categories are best given to it."""
+    """A short name for a learner; `nominal` says how columns of categories are best given to it.
+
+    `others` are names that other programs have for it, or for what is nearest to it here.
+    """
 
     name: str
     module: str
@@ -47,6 +51,7 @@ class Shortcut:
     random: bool = False
     scaled: bool = False
     nominal: NominalAs = "one-hot"
+    others: tuple[str, ...] = ()
 
     @property
     def usage(self) -> str:
@@ -96,6 +101,7 @@ _DECLARED = (
         "KNeighborsClassifier",
         "the K nearest cases vote (5 by default); distances are raw, columns are not scaled",
         number=ShortcutNumber("n_neighbors", "the number of neighbours", "K", 5, 1_000_000, default=5),
+        others=("IBk", "kneighbors", "nearest-neighbour", "nearest-neighbor", "k-nn"),
     ),
     Shortcut(
         "naive-bayes",
@@ -103,6 +109,7 @@ _DECLARED = (
         "GaussianNB",
         "normal distributions; with nominal columns, numbers go into 10 bins of equal size and all is counted",
         nominal="binned",
+        others=("nb", "GaussianNB", "bayes"),
     ),
     Shortcut(
         "weka-naive-bayes",
@@ -118,6 +125,7 @@ _DECLARED = (
         "a decision tree, at most DEPTH questions deep (as deep as it goes by default)",
         number=ShortcutNumber("max_depth", "the depth of the tree", "DEPTH", 3, 1_000),
         random=True,
+        others=("decision-tree", "J48", "C4.5", "C5.0", "rpart", "CART", "ctree"),
     ),
     Shortcut(
         "forest",
@@ -126,6 +134,7 @@ _DECLARED = (
         "a random forest of TREES trees (100 by default)",
         number=ShortcutNumber("n_estimators", "the number of trees", "TREES", 500, 100_000, default=100),
         random=True,
+        others=("rf", "random-forest", "ranger", "cforest"),
     ),
     Shortcut(
         "logistic",
@@ -134,6 +143,7 @@ _DECLARED = (
         "logistic regression on scaled columns, with scikit-learn's penalty (C = 1)",
         settings={"max_iter": 1000},
         scaled=True,
+        others=("logreg", "glm", "SimpleLogistic", "lr", "logit", "multinom"),
     ),
     Shortcut(
         "svm",
@@ -141,6 +151,7 @@ _DECLARED = (
         "SVC",
         "a support vector machine with the Gaussian kernel on scaled columns; its scores are distances",
         scaled=True,
+        others=("svc", "svmRadial", "ksvm", "LibSVM"),
     ),
     Shortcut(
         "linear-svm",
@@ -151,6 +162,7 @@ _DECLARED = (
         settings={"max_iter": 10_000},
         random=True,
         scaled=True,
+        others=("SMO", "svmLinear", "LinearSVC", "SGDClassifier"),
     ),
     Shortcut(
         "boosting",
@@ -158,6 +170,7 @@ _DECLARED = (
         "HistGradientBoostingClassifier",
         "gradient boosting of small trees on binned columns; takes missing values as they are",
         random=True,
+        others=("gbm", "gradient-boosting", "gbdt", "LogitBoost", "AdaBoostM1", "hist-gradient-boosting"),
     ),
     Shortcut(
         "majority",
@@ -165,6 +178,7 @@ _DECLARED = (
         "DummyClassifier",
         "always the most frequent class: what any learner must beat",
         settings={"strategy": "prior"},
+        others=("ZeroR", "dummy", "baseline", "most-frequent", "null", "prior"),
     ),
     Shortcut(
         "stratified-guess",
@@ -173,16 +187,45 @@ _DECLARED = (
         "a class drawn at random, each as often as in the training cases",
         settings={"strategy": "stratified"},
         random=True,
+        others=("stratified", "random", "chance"),
     ),
     Shortcut(
         "lda",
         "sklearn.discriminant_analysis",
         "LinearDiscriminantAnalysis",
         "linear discriminant analysis: normal distributions with one covariance for all classes",
+        others=("LinearDiscriminantAnalysis",),
     ),
 )
 
 SHORTCUTS: dict[str, Shortcut] = {shortcut.name: shortcut for shortcut in _DECLARED}
+
+# Learners of packages that are no part of an install: how they are written.
+ELSEWHERE = {
+    "xgboost": "xgboost:XGBClassifier()", "xgb": "xgboost:XGBClassifier()", "xgbtree": "xgboost:XGBClassifier()",
+    "lightgbm": "lightgbm:LGBMClassifier()", "lgbm": "lightgbm:LGBMClassifier()",
+    "catboost": "catboost:CatBoostClassifier()", "mlp": "sklearn.neural_network:MLPClassifier()",
+    "multilayerperceptron": "sklearn.neural_network:MLPClassifier()", "nnet": "sklearn.neural_network:MLPClassifier()",
+    "adaboost": "sklearn.ensemble:AdaBoostClassifier()", "extra_trees": "sklearn.ensemble:ExtraTreesClassifier()",
+    "qda": "sklearn.discriminant_analysis:QuadraticDiscriminantAnalysis()",
+}  # fmt: skip
+
+
+def _fold(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold().removesuffix("classifier")
+
+
+def find_learner_of_others(name: str) -> str | None:
+    """How a learner is written here that other programs call so; None where nothing is near.
+
+    >>> find_learner_of_others("RandomForestClassifier"), find_learner_of_others("J48"), find_learner_of_others("XGB")
+    ('forest', 'tree', 'xgboost:XGBClassifier()')
+    """
+    wanted = _fold(name)
+    for known in SHORTCUTS.values():
+        if wanted in map(_fold, (known.class_name, *known.others)):
+            return known.name
+    return next((written for other, written in ELSEWHERE.items() if _fold(other) == wanted), None)
 
 
 # From `package.module:Class(arguments)` to the object it names; arguments are plain values, nothing is evaluated.

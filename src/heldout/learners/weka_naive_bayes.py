@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
+from heldout.learners.learner import Clonable
 from heldout.learners.problem import make_label_array
 
 # The precision of a column that has a single value, or none.
@@ -20,12 +21,12 @@ ONE_VALUE = 0.01
 # At most three standard deviations lie between a value and the end of its interval.
 DEVIATIONS = 3
 # Below this a standard deviation is taken for rounding, and nothing is known of the scale.
-NO_SPREAD = 1e-10
+LEAST_SPREAD = 1e-10
 # The smallest factor; where all products become smaller than this, they are multiplied by its inverse.
 SMALLEST = 1e-75
 
 
-class WekaNaiveBayes:
+class WekaNaiveBayes(Clonable):
     """A classifier for columns of numbers and of codes of categories; NaN is a missing value.
 
     `classes` lists the classes in their order, also those that a training part lacks, which Weka counts too.
@@ -42,16 +43,6 @@ class WekaNaiveBayes:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - what scikit-learn's clone calls
-        """The settings, for scikit-learn's clone."""
-        return {"classes": self.classes, "categories": self.categories}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change the settings."""
-        for name, value in params.items():
-            setattr(self, name, value)
-        return self
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
@@ -89,8 +80,8 @@ class WekaNaiveBayes:
         """The place of the class of every row."""
         labels = np.asarray(y)
         self.classes_: NDArray[Any] = np.unique(labels) if self.classes is None else make_label_array(self.classes)
-        place = {label: at for at, label in enumerate(self.classes_.tolist())}
-        return np.array([place[label] for label in labels.tolist()], dtype=np.int64)
+        index_of = {label: at for at, label in enumerate(self.classes_.tolist())}
+        return np.array([index_of[label] for label in labels.tolist()], dtype=np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, in the order of `classes_`."""
@@ -156,4 +147,4 @@ def _find_moments(values: Floats, of: Codes, size: int, precision: float) -> tup
         squares = np.bincount(of, weights=rounded * rounded, minlength=size)
         mean = sums / np.maximum(n, 1)
         spread = np.sqrt(np.abs(squares - mean * sums) / np.maximum(n, 1))
-    return mean, np.where(spread > NO_SPREAD, np.maximum(spread, least), least)
+    return mean, np.where(spread > LEAST_SPREAD, np.maximum(spread, least), least)

@@ -69,9 +69,9 @@ def _fit(ranking: Ranking) -> CalibrationCurve:
         return CalibrationCurve(empty, nothing, nothing, nothing, np.zeros((0, 0)), reason)
     bins = bin_ranking(ranking, _cell_edges(ranking))
     cells = bins.reliability
-    met = cells.weight > 0
-    predicted, mean_gap = cells.predicted[met] / cells.weight[met], cells.gap[met] / cells.weight[met]
-    weight = cells.weight[met]
+    filled = cells.weight > 0
+    predicted, mean_gap = cells.predicted[filled] / cells.weight[filled], cells.gap[filled] / cells.weight[filled]
+    weight = cells.weight[filled]
     x = logit(np.clip(predicted, NEAREST, 1 - NEAREST))
     smoother = _local_lines(x, weight, predicted, bins)
     fit = recalibrate(ranking)
@@ -142,7 +142,7 @@ def weighted_quantile(values: Floats, weight: Floats, share: float) -> Floats:
     """
     order = np.argsort(values, axis=0)
     below = np.cumsum(weight[order, 0], axis=0)
-    # Shares that add up to a hair less than the sum would move the quantile by a place.
+    # Shares that add up to a little less than the sum would move the quantile by a place.
     at = (below < share * float(weight.sum()) * (1 - 1e-12)).sum(axis=0)
-    place = np.take_along_axis(order, np.minimum(at, len(values) - 1)[None, :], axis=0)
-    return np.asarray(np.take_along_axis(values, place, axis=0)[0])
+    position = np.take_along_axis(order, np.minimum(at, len(values) - 1)[None, :], axis=0)
+    return np.asarray(np.take_along_axis(values, position, axis=0)[0])

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import closest, listing, suggest
+from heldout.arguments import as_float, closest, listing, suggest
 from heldout.errors import OptionError
 from heldout.evidence import Label
 from heldout.measures import counts, probability, ranking, tables
 from heldout.measures.declare import PARAMETERS, Measure, Scope, Surface
 from heldout.measures.quantity import AVERAGES, LARGEST_WRITTEN_BETA, Bound, Quantity
+from heldout.synonyms import MEASURES
 
 CATALOGUE: dict[str, Measure] = {
     m.name: m
@@ -24,10 +25,12 @@ CATALOGUE: dict[str, Measure] = {
 }
 # Those that need no more than counts.
 COUNTED: dict[str, Measure] = {name: m for name, m in CATALOGUE.items() if m.scope in ("class", "table")}
+# What is shown of every class, and averaged over the classes.
+OF_EACH_CLASS = ("precision", "recall", "f1")
 NAMED_F = {"f1": 1.0, "f2": 2.0, "f0.5": 0.5}
-# The parts of a written quantity: average, name, (parameters), [class].
+# The parts of a written quantity: average (scikit-learn and Weka write weighted avg), name, (parameters), [class].
 WRITTEN = re.compile(
-    r"^\s*(?:(?P<average>macro|micro|weighted)[\s_]+)?(?P<name>[^\s\[(]++(?:\s++[^\s\[(]++)*+)\s*+"
+    r"^\s*(?:(?P<average>macro|micro|weighted)[\s_]+(?:avg\.?[\s_]+)?)?(?P<name>[^\s\[(]++(?:\s++[^\s\[(]++)*+)\s*+"
     r"(?:\((?P<inside>[^)]*+)\))?\s*+(?:\[(?P<class>.*)\])?\s*$",
     re.DOTALL | re.IGNORECASE,
 )
@@ -35,11 +38,42 @@ WRITTEN = re.compile(
 BEHIND = re.compile(r"^(?P<name>.+?)(?:_ovr(?:_(?P<ovr>weighted))?|_(?P<average>macro|micro|weighted))$")
 
 
+def settle_usually(measures: Iterable[Measure], costs: Any) -> list[Bound]:
+    """These measures with the parameters that they are reported with, those of costs where there are costs.
+
+    >>> [bound.name for bound in settle_usually([counts.f_score, tables.total_cost], None)]
+    ['f1', 'f2', 'f0.5']
+    """
+    bounds: list[Bound] = []
+    for measure in measures:
+        if measure.name == "f_score":
+            bounds += [find(name) for name in NAMED_F]
+        elif measure.kind == "cost":
+            bounds += [find(measure.name, costs=costs)] if costs is not None else []
+        elif measure.own or not measure.parameters:
+            bounds.append(find(measure.name))
+    return bounds
+
+
 def spelled(name: str) -> str:
-    """A name as it stands in the catalogue: lower case, underscores for spaces and hyphens."""
-    text = name.strip().casefold()
+    """A name as it stands in the catalogue: lower case, underscores for spaces and hyphens, no apostrophe."""
+    text = re.sub("['’]", "", name.strip().casefold())
     # LR+ and LR- end in a sign that is no separator.
     return re.sub(r"[\s_]+|-(?=.)", "_", text)
+
+
+def _suggest_measure(name: str) -> str:
+    """The hint for a name that is no measure's: what others mean by it, or the name that is near."""
+    # torchmetrics and Keras name classes: BinaryF1Score, MulticlassAUROC. scikit-learn's scorers begin with neg_.
+    words = spelled(re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", name.strip()))
+    bare = re.sub("^(binary|multiclass|multilabel|neg|avg)_", "", words)
+    forms = (spelled(name), words, bare, bare.removesuffix("_score"))
+    answer = next((MEASURES[form] for form in forms if form in MEASURES), None)
+    if answer:
+        return answer
+    names = every_name() | dict.fromkeys(NAMED_F, "f_score")
+    near = next((form for form in reversed(forms) if form in names), None) or closest(bare, names)
+    return f"did you mean {near!r}? " * bool(near) + "'heldout measures' lists them all."
 
 
 Known = TypeVar("Known")
@@ -102,6 +136,16 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
     >>> find("precision_at(k=20)").parameters
     {'k': 20.0}
     """
+    return _find(name, costs, parameters) if parameters or costs is not None else _find_usual(name)
+
+
+@known_until_registered
+def _find_usual(name: str) -> Bound:
+    """The measure of that name as it is usually asked for; an evaluation and its review ask a thousand times."""
+    return _find(name, None, {})
+
+
+def _find(name: str, costs: NDArray[np.float64] | None, parameters: dict[str, Any]) -> Bound:
     alone, bracket, inside = name.partition("(")
     if bracket and inside.endswith(")"):
         return find(alone, costs=costs, **{**_read_parameters(name, inside[:-1]), **parameters})
@@ -114,11 +158,7 @@ def find(name: str, *, costs: NDArray[np.float64] | None = None, **parameters: A
         key = "f_score"
     names = every_name()
     if key not in names:
-        near = closest(key, names)
-        raise OptionError(
-            f"There is no measure {name!r}.",
-            hint=f"did you mean {near!r}? " * bool(near) + "'heldout measures' lists them all.",
-        )
+        raise OptionError(f"There is no measure {name!r}.", hint=_suggest_measure(name))
     measure = CATALOGUE[names[key]]
     if measure.name == "kappa" and "weights" in parameters:
         measure = _weighted_kappa(str(parameters.pop("weights")))
@@ -219,7 +259,7 @@ def _parameter(measure: Measure, key: str, given: Any) -> float:
     # The parameters of one's own measures may be any numbers.
     low, high, reached = PARAMETERS.get(key, (-math.inf, math.inf, True)) if measure.own else PARAMETERS[key]
     try:
-        value = float(given)
+        value = as_float(given)
     except (TypeError, ValueError):
         value = math.nan
     whole = key != "k" or value == math.floor(value) if math.isfinite(value) else False

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from heldout.evidence import Confusion
 from heldout.evidence.confusion import true_negatives
 from heldout.measures.declare import Measure
+from heldout.threads import cached_property
 
 CORNERS = ("tp", "fn", "fp", "tn")
 # What a formula calls the square table itself: rows are the truth, in the order of the labels.
@@ -47,6 +47,11 @@ SUMS: Mapping[str, Callable[[Cells], Any]] = {
     "chance_errors": lambda c: c["positives"] * c["left"] + c["negatives"] * c["found"],
     "truth_spread": lambda c: 2 * c["positives"] * c["negatives"],
     "predicted_spread": lambda c: 2 * c["found"] * c["left"],
+    # Two classes are one step apart.
+    "linear_gap": lambda c: c["wrong"],
+    "linear_chance": lambda c: c["chance_errors"],
+    "quadratic_gap": lambda c: c["wrong"],
+    "quadratic_chance": lambda c: c["chance_errors"],
 }
 
 
@@ -77,59 +82,63 @@ TWO = 2
 class TableBatch:
     """A batch of square tables (B, k, k) with the sums that measures share, made when first asked for."""
 
-    def __init__(self, tables: NDArray[np.float64]) -> None:
-        self.tables = tables
-        self.k = tables.shape[-1]
+    # The measure whose values of classes an average asked for last, and these values.
+    latest: tuple[Any, Any] = None, None
 
-    @cached_property
-    def memo(self) -> dict[str, Any]:
-        """What averages made of the classes of these tables, and will ask for again."""
-        return {}
+    def __init__(self, tables: NDArray[np.float64]) -> None:
+        self.k = tables.shape[-1]
+        # Of two classes each cell is a row by itself, so that sums over cells and classes run along the tables.
+        if self.k == TWO:
+            cells = np.ascontiguousarray(np.moveaxis(tables, (-2, -1), (0, 1)))
+            tables = np.moveaxis(cells, (0, 1), (-2, -1))
+        self.tables = tables
 
     @cached_property
     def margins(self) -> Margins:
         """The margins of every table."""
         tables = self.tables
-        tp, fn, fp = self._two_classes() if self.k == TWO else self._classes()
+        tp, fn, fp, tn = self._two_classes() if self.k == TWO else self._classes()
         rows, columns = tp + fn, tp + fp
-        total = rows.sum(axis=-1)
-        if tables.dtype.kind == "c":
-            # Complex tables carry steps for gradients.
-            tn = total[..., None] - tp - fn - fp
-        else:
-            tn = true_negatives(total, tp, fn, fp, self._without)
         classes = class_cells(tp, fn, fp, tn)
         classes.update(positives=rows, found=columns)
+        if self.k == TWO:
+            classes.update(negatives=rows[..., ::-1], left=columns[..., ::-1])
         return Margins(
             rows=rows,
             columns=columns,
-            total=total,
+            total=rows.sum(axis=-1),
             classes=classes,
-            correct=np.einsum("...ii->...", tables),
+            # Of two classes the sum of the diagonal is written out: `einsum` takes ten times as long for it.
+            correct=tp[..., 0] + tp[..., 1] if self.k == TWO else np.einsum("...ii->...", tables),
             wrong=fn.sum(axis=-1),
             cells=lambda weights: tables.reshape(*tables.shape[:-2], -1) @ weights.reshape(-1),
             k=self.k,
             table=lambda: tables,
         )
 
-    def _classes(self) -> tuple[Any, Any, Any]:
-        """TP, FN and FP of every class."""
+    def _classes(self) -> tuple[Any, Any, Any, Any]:
+        """TP, FN, FP and TN of every class."""
         ones = np.ones(self.k, dtype=self.tables.dtype)
         errors = self.tables.copy()
         errors[..., np.arange(self.k), np.arange(self.k)] = 0.0
         # Products with ones: reducing over a short axis is several times slower in NumPy.
-        return np.ascontiguousarray(np.diagonal(self.tables, axis1=-2, axis2=-1)), errors @ ones, ones @ errors
+        tp = np.ascontiguousarray(np.diagonal(self.tables, axis1=-2, axis2=-1))
+        fn, fp = errors @ ones, ones @ errors
+        total = (tp + fn).sum(axis=-1)
+        if self.tables.dtype.kind == "c":
+            # Complex tables carry steps for gradients.
+            return tp, fn, fp, total[..., None] - tp - fn - fp
+        return tp, fn, fp, true_negatives(total, tp, fn, fp, self._without)
 
-    def _two_classes(self) -> tuple[Any, Any, Any]:
-        """The same of two classes, laid out so that sums over the classes run along the tables, many times as fast."""
-        cells = np.ascontiguousarray(np.moveaxis(self.tables.reshape(*self.tables.shape[:-2], TWO * TWO), -1, 0))
-        tp, fn, fp = (np.asfortranarray(np.moveaxis(cells[pair], 0, -1)) for pair in ([0, 3], [1, 2], [2, 1]))
-        return tp, fn, fp
+    def _two_classes(self) -> tuple[Any, Any, Any, Any]:
+        """The same of two classes, all of them views: what is right of one class is a true negative of the other."""
+        cells = np.moveaxis(self.tables, (-2, -1), (0, 1)).reshape(TWO * TWO, *self.tables.shape[:-2])
+        pairs = (slice(None, None, 3), slice(1, 3), slice(2, 0, -1), slice(None, None, -3))
+        tp, fn, fp, tn = (np.moveaxis(cells[pair], 0, -1) for pair in pairs)
+        return tp, fn, fp, tn
 
     def _without(self, c: int) -> Any:
         """The sum of every table without the row and the column of a class."""
-        if self.k == TWO:
-            return self.tables[..., 1 - c, 1 - c]
         others = np.delete(np.arange(self.k), c)
         return self.tables[..., others[:, None], others].sum(axis=(-2, -1))
 

@@ -39,9 +39,12 @@ def allowance(ranking: Ranking) -> float:
     >>> 1e-7 < allowance(seen) < 1e-6
     True
     """
-    if not ranking.weighted:
-        return ROUNDING
-    return WEIGHTS_ROUNDING + SUMS * (ranking.rows or len(ranking)) * UNIT
+    return allowance_of(ranking.rows or len(ranking), weighted=ranking.weighted)
+
+
+def allowance_of(rows: int, *, weighted: bool) -> float:
+    """The same of sums over so many rows."""
+    return WEIGHTS_ROUNDING + SUMS * rows * UNIT if weighted else ROUNDING
 
 
 def bounds(ranking: Ranking, name: str) -> tuple[float, float]:
@@ -69,8 +72,8 @@ def bounds(ranking: Ranking, name: str) -> tuple[float, float]:
     low, high = scaling.scale(scaling.measure.binned(ranking))  # type: ignore[operator]
     if math.isnan(low):
         return math.nan, math.nan
-    hair = allowance(ranking)
-    return max(low - hair, measure.low), min(high + hair, measure.high)
+    tolerance = allowance(ranking)
+    return max(low - tolerance, measure.low), min(high + tolerance, measure.high)
 
 
 def bounds_of(bound: Bound, ranking: Ranking) -> tuple[float, float] | None:
@@ -90,7 +93,7 @@ def bounds_of(bound: Bound, ranking: Ranking) -> tuple[float, float] | None:
     measure = bound.measure
     if ranking.joined is None or not ranking.joined.any() or measure.kind == "calibration":
         return None
-    key = "certified", bound.name
+    key = "certified", bound.key
     if key not in ranking.memo:
         ranking.memo[key] = bounds(ranking, measure.name) if measure.name in CERTIFIED else _by_order(bound, ranking)
     low, high = ranking.memo[key]
@@ -103,5 +106,5 @@ def _by_order(bound: Bound, ranking: Ranking) -> tuple[float, float]:
     low, high = worst, best
     if bound.measure.binned == "edges":
         low, high = float(bound.value({cell: ranking})), max(best, worst)
-    hair, (least, most) = allowance(ranking), value_range(bound.measure, bound.parameters)
-    return max(low - hair * max(1.0, abs(low)), least), min(high + hair * max(1.0, abs(high)), most)
+    tolerance, (least, most) = allowance(ranking), value_range(bound.measure, bound.parameters)
+    return max(low - tolerance * max(1.0, abs(low)), least), min(high + tolerance * max(1.0, abs(high)), most)

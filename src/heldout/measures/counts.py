@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heldout.measures.declare import NO_CASES, UNBOUNDED, Headline, Measure, measure
+from heldout.measures.declare import NO_CASES, UNBOUNDED, Headline, Measure, Scaling, measure
 
 FAWCETT = "Fawcett (2006), An introduction to ROC analysis"
 POWERS = "Powers (2011), Evaluation: from precision, recall and F-measure to ROC, informedness, markedness"
@@ -20,7 +20,7 @@ ALL_PREDICTED = "nothing was predicted negative"
 
 @measure(
     symbol="PPV",
-    aliases=("ppv", "positive_predictive_value", "class_specific_accuracy", "class_accuracy"),
+    aliases=("ppv", "positive_predictive_value", "class_specific_accuracy", "class_accuracy", "pos_pred_value"),
     undefined=NO_PREDICTED,
     reference=FAWCETT,
     averages=True,
@@ -33,7 +33,7 @@ def precision(tp: Any, fp: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="TPR",
-    aliases=("sensitivity", "tpr", "true_positive_rate", "hit_rate", "coverage"),
+    aliases=("sensitivity", "tpr", "true_positive_rate", "hit_rate", "coverage", "sens", "tp_rate"),
     undefined=NO_POSITIVES,
     reference=FAWCETT,
     averages=True,
@@ -46,7 +46,7 @@ def recall(tp: Any, fn: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="TNR",
-    aliases=("tnr", "true_negative_rate", "selectivity"),
+    aliases=("tnr", "true_negative_rate", "selectivity", "spec", "tn_rate"),
     undefined=NO_NEGATIVES,
     reference=FAWCETT,
     averages=True,
@@ -58,11 +58,12 @@ def specificity(tn: Any, fp: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="FPR",
-    aliases=("fpr", "fallout", "false_alarm_rate"),
+    aliases=("fpr", "fallout", "false_alarm_rate", "fall_out", "fp_rate"),
     direction="lower",
     undefined=NO_NEGATIVES,
     reference=FAWCETT,
     averages=True,
+    scaling=Scaling(specificity, -1.0, 1.0),
 )
 def false_positive_rate(fp: Any, tn: Any) -> tuple[Any, Any]:
     """Share of the actual negatives that were called positive."""
@@ -71,12 +72,13 @@ def false_positive_rate(fp: Any, tn: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="FNR",
-    aliases=("fnr", "miss_rate"),
+    aliases=("fnr", "miss_rate", "fn_rate"),
     direction="lower",
     undefined=NO_POSITIVES,
     reference=FAWCETT,
     averages=True,
     strata="truth",
+    scaling=Scaling(recall, -1.0, 1.0),
 )
 def false_negative_rate(fn: Any, tp: Any) -> tuple[Any, Any]:
     """Share of the actual positives that were missed."""
@@ -85,7 +87,7 @@ def false_negative_rate(fn: Any, tp: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="NPV",
-    aliases=("npv",),
+    aliases=("npv", "neg_pred_value"),
     undefined=ALL_PREDICTED,
     reference=FAWCETT,
     averages=True,
@@ -103,6 +105,7 @@ def negative_predictive_value(tn: Any, fn: Any) -> tuple[Any, Any]:
     reference=FAWCETT,
     averages=True,
     strata="predicted",
+    scaling=Scaling(precision, -1.0, 1.0),
 )
 def false_discovery_rate(fp: Any, tp: Any) -> tuple[Any, Any]:
     """Share of the predicted positives that are wrong."""
@@ -116,6 +119,7 @@ def false_discovery_rate(fp: Any, tp: Any) -> tuple[Any, Any]:
     undefined=ALL_PREDICTED,
     reference=FAWCETT,
     averages=True,
+    scaling=Scaling(negative_predictive_value, -1.0, 1.0),
 )
 def false_omission_rate(fn: Any, tn: Any) -> tuple[Any, Any]:
     """Share of the predicted negatives that are wrong."""
@@ -124,11 +128,12 @@ def false_omission_rate(fn: Any, tn: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="F",
-    aliases=("f_measure", "f_beta", "fscore", "fmeasure", "f"),
+    aliases=("f_measure", "f_beta", "fbeta", "fscore", "fmeasure", "f", "f_meas"),
     kind="f",
     undefined="there are no actual and no predicted positives",
     reference="van Rijsbergen (1979), Information Retrieval, ch. 7",
     averages=True,
+    overlap=True,
     formula="(1 + beta²) · TP / ((1 + beta²) · TP + beta² · FN + FP)",
     headline=Headline(3),
 )
@@ -140,10 +145,11 @@ def f_score(tp: Any, fp: Any, fn: Any, *, beta: float = 1.0) -> tuple[Any, Any]:
 
 @measure(
     symbol="J",
-    aliases=("iou", "intersection_over_union", "critical_success_index", "tanimoto"),
+    aliases=("iou", "intersection_over_union", "critical_success_index", "tanimoto", "jaccard_index"),
     undefined="there are no actual and no predicted positives",
     reference="Jaccard (1912), The distribution of the flora in the alpine zone",
     averages=True,
+    overlap=True,
 )
 def jaccard(tp: Any, fp: Any, fn: Any) -> tuple[Any, Any]:
     """Share of the cases that are positive by truth or prediction on which the two agree."""
@@ -152,7 +158,7 @@ def jaccard(tp: Any, fp: Any, fn: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="BA",
-    aliases=("bacc", "balanced_acc"),
+    aliases=("bacc", "balanced_acc", "bal_accuracy"),
     kind="agreement",
     undefined="a class has no cases; macro recall leaves such a class out",
     reference="Brodersen et al. (2010), The balanced accuracy and its posterior distribution",
@@ -168,12 +174,13 @@ def balanced_accuracy(tp: Any, fn: Any, tn: Any, fp: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="BM",
-    aliases=("youden", "youden_j", "bookmaker_informedness", "j_statistic"),
+    aliases=("youden", "youden_j", "bookmaker_informedness", "bookmaker", "j_statistic", "j_index"),
     kind="agreement",
     low=-1.0,
     undefined="a class has no cases",
     reference=POWERS,
     formula="TPR + TNR - 1",
+    scaling=Scaling(balanced_accuracy, 2.0, -1.0),
 )
 def informedness(tp: Any, fn: Any, tn: Any, fp: Any) -> tuple[Any, Any]:
     """How much better than guessing the classes are told apart (Youden's J)."""

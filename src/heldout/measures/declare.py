@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, Required, TypedDict, Unpack, get_args
 
 Kind = Literal[
     "proportion", "f", "ratio", "odds", "agreement", "cost", "ranking", "precision area", "loss", "calibration"
@@ -73,7 +73,7 @@ class Headline:
     """The place of a measure among those that are shown first, and where it is shown; everywhere unless named."""
 
     place: int
-    surfaces: tuple[Surface, ...] = ("screen", "page", "validation", "comparison", "card")
+    surfaces: tuple[Surface, ...] = get_args(Surface)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,45 @@ class Scaling:
 
     def scale(self, pair: tuple[float, float]) -> tuple[float, float]:
         """A pair of limits of the other measure, on the scale of this one."""
-        low, high = pair
+        low, high = pair if self.slope > 0 else pair[::-1]
         return self.slope * low + self.offset, self.slope * high + self.offset
 
 
-@dataclass(frozen=True)
+class Declared(TypedDict, total=False):
+    """What a declaration says of a measure; what it leaves out is usual, as `Measure` has it."""
+
+    symbol: Required[str]
+    undefined: Required[str]
+    reference: Required[str]
+    kind: Kind
+    scope: Scope
+    aliases: tuple[str, ...]
+    low: float
+    high: float
+    direction: Direction
+    averages: bool
+    strata: Strata
+    overall: str
+    total: str
+    overlap: bool
+    over_folds: OverFolds
+    intervals: tuple[str, ...]
+    component: str
+    fold_interval: str
+    binned: Binned | Callable[[Any], tuple[float, float]]
+    scaling: Scaling | None
+    headline: Headline | None
+    reported: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """A measure and everything there is to know about it.
+
+    `averages` allows macro, micro and weighted averages; `strata` says that the denominators of the classes share no
+    case, and which margin they count; `overall` names the measure whose mean over the classes it is on a whole table;
+    `total` names the measure whose mean over the cases grows into it with their number; `overlap` says that it is what
+    the positives by truth and by prediction have in common; `over_folds` says how the folds of a plan are put together.
 
     Of measures of scores: `intervals` names the methods without resampling, the default first; `component` says which
     loss, distance or coefficient such a method is about; `fold_interval` names the method for the mean over folds;
@@ -103,20 +135,22 @@ class Measure:
     name: str
     summary: str
     symbol: str
-    aliases: tuple[str, ...]
-    kind: Kind
-    scope: Scope
-    low: float
-    high: float
-    direction: Direction
+    aliases: tuple[str, ...] = ()
+    kind: Kind = "proportion"
+    scope: Scope = "class"
+    low: float = 0.0
+    high: float = 1.0
+    direction: Direction = "higher"
     undefined: str
     reference: str
-    averages: bool
+    averages: bool = False
     per_class: bool
-    strata: Strata
-    overall: str
-    over_folds: OverFolds
-    formula_text: str
+    strata: Strata = ""
+    overall: str = ""
+    total: str = field(default="", repr=False)
+    overlap: bool = field(default=False, repr=False)
+    over_folds: OverFolds = "pooled"
+    formula_text: str = ""
     function: Formula = field(repr=False)
     cells: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -174,6 +208,11 @@ class Measure:
         """Whether it has a smallest and a largest value."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
+    @property
+    def of_commonest(self) -> bool:
+        """Whether it is the share of the commonest class, which chance has a part in: no plain share of the cases."""
+        return "commonest" in self.cells
+
     @cached_property
     def range(self) -> tuple[float, float]:
         """The smallest and the largest value it can take."""
@@ -181,43 +220,16 @@ class Measure:
 
 
 def _declared(module: str, name: str) -> Measure:
-    found: Measure = getattr(import_module(module), name)
-    return found
+    measure: Measure = getattr(import_module(module), name)
+    return measure
 
 
 def measure(
-    *,
-    symbol: str,
-    undefined: str,
-    reference: str,
-    kind: Kind = "proportion",
-    scope: Scope = "class",
-    aliases: tuple[str, ...] = (),
-    low: float = 0.0,
-    high: float = 1.0,
-    direction: Direction = "higher",
-    averages: bool = False,
-    per_class: bool | None = None,
-    strata: Strata = "",
-    overall: str = "",
-    over_folds: OverFolds = "pooled",
-    formula: str = "",
-    intervals: tuple[str, ...] = (),
-    component: str = "",
-    fold_interval: str = "",
-    binned: Binned | Callable[[Any], tuple[float, float]] = "orders",
-    scaling: Scaling | None = None,
-    headline: Headline | None = None,
-    reported: bool = False,
-    title: str = "",
+    *, formula: str = "", title: str = "", per_class: bool | None = None, **declared: Unpack[Declared]
 ) -> Callable[[Formula], Measure]:
-    """Turn a formula into a measure.
+    """Turn a formula into a measure, which explains what may be declared of it.
 
-    `title` is the name that is printed, where it is not that of the function.
-    `averages` allows macro, micro and weighted averages; `strata` says that the denominators of the
-    classes share no case, and which margin they count; `overall` names the measure whose mean over the classes it
-    is on a whole table; `over_folds` says how the folds of a plan are put together. `Measure` explains what measures of
-    scores declare besides.
+    `formula` and `title` are as they are printed, where that is not what the code and the name of the function say.
 
     >>> @measure(symbol="TPR", undefined="there are no actual positives", reference="", strata="truth")
     ... def recall(tp, fn):
@@ -232,32 +244,13 @@ def measure(
         return Measure(
             name=function.__name__,
             summary=(function.__doc__ or "").strip().splitlines()[0],
-            symbol=symbol,
-            aliases=aliases,
-            kind=kind,
-            scope=scope,
-            low=low,
-            high=high,
-            direction=direction,
-            undefined=undefined,
-            reference=reference,
-            averages=averages,
-            per_class=scope == "class" if per_class is None else per_class,
-            strata=strata,
-            overall=overall,
-            over_folds=over_folds,
+            per_class=declared.get("scope", "class") == "class" if per_class is None else per_class,
             formula_text=formula,
             function=function,
             cells=tuple(a.name for a in arguments if a.kind is a.POSITIONAL_OR_KEYWORD),
             parameters={a.name: a.default for a in arguments if a.kind is a.KEYWORD_ONLY},
-            intervals=intervals,
-            component=component,
-            fold_interval=fold_interval,
-            binned=binned,
-            scaling=scaling,
-            headline=headline,
-            reported=reported,
             title_text=title,
+            **declared,
         )
 
     return declare

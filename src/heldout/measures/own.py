@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from heldout.arguments import closest, listing
 from heldout.errors import HeldoutError, OptionError, first_line
 from heldout.measures.catalogue import register, spelled
 from heldout.measures.cells import AGGREGATES, CORNERS, SUMS, WHOLE_TABLE, class_cells
-from heldout.measures.declare import Direction, Headline, Kind, Measure, Scope, write_formula
+from heldout.measures.declare import Direction, Headline, Measure, Scope, write_formula
 from heldout.synonyms import takes_synonyms
 
 Needs = Literal["predicted", "score"]
@@ -175,8 +175,8 @@ class WrittenFormula:
         self.__name__ = name
         self.__doc__ = f"{name} = {ast.unparse(tree)}"
         # In the order in which they stand there, each once.
-        found = sorted((n for n in ast.walk(tree) if isinstance(n, ast.Name)), key=lambda n: (n.lineno, n.col_offset))
-        self.cells = tuple(dict.fromkeys(node.id for node in found))
+        names = sorted((n for n in ast.walk(tree) if isinstance(n, ast.Name)), key=lambda n: (n.lineno, n.col_offset))
+        self.cells = tuple(dict.fromkeys(node.id for node in names))
         by_place = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(cell, by_place) for cell in self.cells])
         # A quotient is undefined where what it is divided by is 0, so its parts are kept apart.
@@ -231,11 +231,7 @@ def _is_arithmetic(node: ast.expr) -> bool:
         return isinstance(power, int | float) and abs(power) <= HIGHEST_POWER
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         return type(node.op) in _OPERATORS
-    return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and _is_figure(node))
-
-
-def _is_figure(node: ast.Constant) -> bool:
-    return type(node.value) in (int, float)
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Constant) and type(node.value) in (int, float))
 
 
 def _calculate(node: ast.expr, named: Mapping[str, Any]) -> Any:
@@ -305,7 +301,6 @@ def metric(
                 OwnFunction(given, called, _find_weights(given)),
                 name=called,
                 symbol="",
-                aliases=(),
                 kind="agreement",
                 scope="cases",
                 low=float(low),
@@ -313,10 +308,8 @@ def metric(
                 direction=_find_direction(called, direction),
                 undefined=undefined or NO_VALUE,
                 reference=reference or "your own",
-                averages=False,
                 formula_text=f"{called}(truth, {asked})",
                 cells=("truth", asked),
-                parameters={},
             )
         )
 
@@ -341,18 +334,13 @@ def _make(
     function: Callable[..., Any],
     guarded: Callable[..., Any],
     *,
-    name: str,
-    symbol: str,
-    aliases: tuple[str, ...],
-    kind: Kind,
     scope: Scope,
     **facts: Any,
 ) -> Measure:
     summary = next(iter((function.__doc__ or "").strip().splitlines()), "") or "A measure of your own."
     return Measure(
-        name=name, summary=summary, symbol=symbol, aliases=aliases, kind=kind, scope=scope, per_class=scope == "class",
-        strata="", overall="", over_folds="pooled", function=guarded, headline=FIRST, own=True, **facts,
-    )  # fmt: skip
+        summary=summary, scope=scope, per_class=scope == "class", function=guarded, headline=FIRST, own=True, **facts
+    )
 
 
 def _check_name(function: Any, given: str | None) -> str:
@@ -368,9 +356,11 @@ def _check_name(function: Any, given: str | None) -> str:
 def _find_direction(name: str, given: Direction | None) -> Direction:
     if given is None:
         return "lower" if name.endswith(LOSSES) or name in LOSS_NAMES else "higher"
-    if given not in ("higher", "lower", "zero", "none"):
+    known = get_args(Direction)
+    if given not in known:
+        *some, last = map(repr, known)
         raise OptionError(
-            f"The direction of {name} must be 'higher', 'lower', 'zero' or 'none'. Got {given!r}.",
+            f"The direction of {name} must be {', '.join(some)} or {last}. Got {given!r}.",
             hint="say which is better: direction='lower'.",
         )
     return given

@@ -39,7 +39,7 @@ CLASS_ORDER = "class order"
 
 @measure(
     symbol="LL",
-    aliases=("logloss", "cross_entropy", "logarithmic_loss", "negative_log_likelihood"),
+    aliases=("logloss", "cross_entropy", "logarithmic_loss", "negative_log_likelihood", "mn_log_loss"),
     kind="loss",
     scope="probability",
     high=UNBOUNDED,
@@ -60,7 +60,7 @@ def log_loss(probabilities: Probabilities) -> tuple[Any, Any]:
 @measure(
     symbol="BS",
     title="Brier score",
-    aliases=("brier_score", "brier_loss", "brier_score_loss"),
+    aliases=("brier_score", "brier_loss", "brier_score_loss", "brier_class"),
     kind="loss",
     scope="probability",
     high=2.0,
@@ -175,7 +175,7 @@ def brier_uncertainty(probabilities: Probabilities) -> tuple[Any, Any]:
 @measure(
     symbol="BSS",
     title="Brier skill score",
-    aliases=("brier_skill_score",),
+    aliases=("brier_skill_score", "d2_brier_score"),
     kind="loss",
     scope="probability",
     low=-UNBOUNDED,
@@ -194,7 +194,7 @@ def brier_skill(probabilities: Probabilities) -> tuple[Any, Any]:
 
 @measure(
     symbol="LLS",
-    aliases=("log_loss_skill_score",),
+    aliases=("log_loss_skill_score", "d2_log_loss_score"),
     kind="loss",
     scope="probability",
     low=-UNBOUNDED,
@@ -244,10 +244,10 @@ def expected_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
 def maximum_calibration_error(probabilities: Probabilities) -> tuple[Any, Any]:
     """Largest distance between a bin's mean probability and its share that came true; bins of few cases decide it."""
     bins = probabilities.reliability
-    met = bins.weight > 0
-    if not met.any():
+    filled = bins.weight > 0
+    if not filled.any():
         return 0.0, 0.0
-    return float((np.abs(bins.gap[met]) / bins.weight[met]).max()), 1.0
+    return float((np.abs(bins.gap[filled]) / bins.weight[filled]).max()), 1.0
 
 
 @measure(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from heldout.evidence import Confusion, Label
 from heldout.measures.cells import (
     CORNERS,
     GAPS,
+    SUMS,
     TWO,
     WHOLE_TABLE,
     Cells,
@@ -29,7 +30,7 @@ from heldout.show.escape import visible
 from heldout.show.text_width import shorten
 
 Average = Literal["macro", "micro", "weighted"]
-AVERAGES: tuple[Average, ...] = ("macro", "micro", "weighted")
+AVERAGES: tuple[Average, ...] = get_args(Average)
 
 
 # F scores are called f1, f2, f0.5 up to this beta; a larger one in a name is more likely a slip, as in f11.
@@ -39,6 +40,11 @@ LARGEST_WRITTEN_BETA = 10
 IN_ORDER, SHOWN_IN_ORDER = "classes in the order", 8
 
 
+def is_of_order(measure: Measure) -> bool:
+    """Whether the order of the classes matters to a measure: it asks how far apart two of them are."""
+    return not GAPS.keys().isdisjoint(measure.cells)
+
+
 def note_class_order(measure: Measure, labels: Sequence[Label]) -> str:
     """In which order a measure of ordered classes takes texts, which need not be the one that is meant.
 
@@ -46,7 +52,7 @@ def note_class_order(measure: Measure, labels: Sequence[Label]) -> str:
     >>> note_class_order(find("quadratic_kappa").measure, ("high", "low", "mid"))
     'classes in the order high, low, mid; another is given by labels= (--labels)'
     """
-    if len(labels) < 3 or GAPS.keys().isdisjoint(measure.cells) or not any(isinstance(x, str) for x in labels):
+    if len(labels) < 3 or not is_of_order(measure) or not any(isinstance(x, str) for x in labels):
         return ""
     # Only those that are shown are made fit to be shown: there may be a million.
     shown = [shorten(visible(str(label)), 40) for label in labels[:SHOWN_IN_ORDER]]
@@ -67,6 +73,11 @@ class Bound:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self._name())
+
+    @property
+    def key(self) -> tuple[Any, str]:
+        """What tells it from others among what is kept of counts: a name may be declared anew with another formula."""
+        return self.measure.function, self.name
 
     def _name(self) -> str:
         """The name in rows: the measure's, with parameters that are not the default ones.
@@ -120,7 +131,11 @@ class Bound:
         value = divide(top, bottom)
         if value.dtype.kind == "c":
             return value
-        value = drop_crumbs(value, self.measure.range)
+        return self.within_range(value)
+
+    def within_range(self, value: Any) -> Any:
+        """The value without what rounding carried past an end of the range; of one's own measure it may be refused."""
+        value = drop_rounding(value, self.measure.range)
         return self._check_declared(value) if self.measure.own else value
 
     def _check_declared(self, value: Any) -> Any:
@@ -203,33 +218,34 @@ def divide(top: Any, bottom: Any) -> Any:
 
 
 # A value this little beyond an end of its range is at the end, but for rounding.
-CRUMB = 1e-9
+TOLERANCE = 1e-9
 # The least and the largest value, by what an array without any has; the functions of NumPy for it take twice as long.
 _EXTREMES = (np.minimum, np.inf), (np.maximum, -np.inf)
 
 
-def drop_crumbs(value: Any, ends: tuple[float, float]) -> Any:
+def drop_rounding(value: Any, ends: tuple[float, float]) -> Any:
     """A value, or an array of them, that rounding carried past an end of its range, brought back to that end.
 
-    >>> float(drop_crumbs(np.float64(1.0000000000000002), (0.0, 1.0))), float(drop_crumbs(np.float64(1.5), (0.0, 1.0)))
-    (1.0, 1.5)
+    >>> [float(drop_rounding(np.float64(x), (0.0, 1.0))) for x in (1.0000000000000002, 1.5)]
+    [1.0, 1.5]
     """
     low, high = ends
-    # Mostly there are none; nan hides the others.
+    # Mostly there are none; nan hides the others. Beyond an end that is infinite nothing lies, and the infinite less
+    # itself would be a warning.
     if isinstance(value, float):
         least = most = value
     else:
         least, most = (turn.reduce(value, axis=None, initial=first) for turn, first in _EXTREMES)
-    if not most <= high:
-        value = np.where((value > high) & (value - high < CRUMB), high, value)[()]
-    if not least >= low:
-        value = np.where((value < low) & (low - value < CRUMB), low, value)[()]
+    if high < np.inf and not most <= high:
+        value = np.where((value > high) & (value - high < TOLERANCE), high, value)[()]
+    if low > -np.inf and not least >= low:
+        value = np.where((value < low) & (low - value < TOLERANCE), low, value)[()]
     return value
 
 
 def per_class(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     """The value of each class against the rest."""
-    memo, key = confusion.memo, ("per class", bound.name)
+    memo, key = confusion.memo, ("per class", bound.key)
     if key not in memo:
         memo[key] = _expanded(confusion, _kind_values(bound, confusion))
     values: NDArray[np.float64] = memo[key]
@@ -241,22 +257,47 @@ def per_class_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64
     return _expanded(confusion, _kind_gradient(bound, confusion))
 
 
+def settle_classes(bounds: Iterable[Bound], confusion: Confusion) -> None:
+    """Work out the value of every class by several measures, and keep it with the counts for whoever asks for one.
+
+    Of few classes one call for all measures takes hardly longer than one for each.
+    """
+    memo = confusion.memo
+    wanted = [bound for bound in bounds if ("kind values", bound.key) not in memo]
+    if not wanted:
+        return
+    kinds, *_ = _kinds(confusion)
+    cells = class_cells(*np.ascontiguousarray(kinds.T))
+    pairs = np.empty((2, len(wanted), len(kinds)))
+    for at, bound in enumerate(wanted):
+        pairs[0, at], pairs[1, at] = bound.pair(cells)
+    values = divide(*pairs)
+    low, high = np.array([bound.measure.range for bound in wanted]).T[:, :, None]
+    outside = ((values < low) | (values > high)).any(axis=1).tolist()
+    for bound, value, top, bottom, beyond in zip(wanted, values, *pairs, outside, strict=True):
+        memo["kind values", bound.key] = bound.within_range(value) if beyond else value
+        memo["kind pair", bound.key] = top, bottom
+
+
 def _kind_values(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
     """The value of each kind of class."""
-    memo, key = confusion.memo, ("kind values", bound.name)
-    if key not in memo:
-        if "kind cells" not in memo:
-            memo["kind cells"] = class_cells(*np.ascontiguousarray(_kinds(confusion)[0].T))
-        memo[key] = np.asarray(bound.value(memo["kind cells"]), dtype=np.float64)
-    values: NDArray[np.float64] = memo[key]
+    settle_classes([bound], confusion)
+    values: NDArray[np.float64] = confusion.memo["kind values", bound.key]
     return values
 
 
+def class_pair(bound: Bound, confusion: Confusion) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numerator and denominator of each class against the rest."""
+    settle_classes([bound], confusion)
+    top, bottom = confusion.memo["kind pair", bound.key]
+    return _expanded(confusion, top), _expanded(confusion, bottom)
+
+
 def _kind_gradient(bound: Bound, confusion: Confusion) -> NDArray[np.float64]:
-    memo, key = confusion.memo, ("kind gradient", bound.name)
+    memo, key = confusion.memo, ("kind gradient", bound.key)
     if key not in memo:
-        found = bound.class_gradient(_kinds(confusion)[0])
-        memo[key] = found if np.isfinite(found).all() else np.nan_to_num(found)
+        by_kind = bound.class_gradient(_kinds(confusion)[0])
+        memo[key] = by_kind if np.isfinite(by_kind).all() else np.nan_to_num(by_kind)
     gradient: NDArray[np.float64] = memo[key]
     return gradient
 
@@ -294,10 +335,26 @@ def averaged(bound: Bound, average: Average, confusion: Confusion) -> float:
     """The average over the classes; classes where it is undefined are left out."""
     if average == "micro":
         return float(bound.value(micro_cells(confusion.right, confusion.wrong, confusion.n_classes)))
-    values = per_class(bound, confusion)
-    mean = float(_mean(values, *_average_weights(average, confusion)))
+    settle_averages([bound], average, confusion)
+    value: float = confusion.memo["average", average, bound.key]
+    return value
+
+
+def settle_averages(bounds: Iterable[Bound], average: Average, confusion: Confusion) -> None:
+    """Work out an average of several measures over the classes, like `settle_classes`."""
+    memo = confusion.memo
+    wanted = [bound for bound in bounds if ("average", average, bound.key) not in memo]
+    if not wanted:
+        return
+    values = np.array([per_class(bound, confusion) for bound in wanted])
+    weights = _average_weights(average, confusion)
+    # A row that lacks a class is added up in another way, which rounds in another way.
+    parts = [values] if not np.isnan(values).any() else values[:, None]
+    means = np.concatenate([_mean(part, *weights) for part in parts])
     # Rounding must not carry a mean past all that it is the mean of; fmin and fmax pass over classes without a value.
-    return float(min(max(mean, np.fmin.reduce(values)), np.fmax.reduce(values)))
+    means = np.minimum(np.maximum(means, np.fmin.reduce(values, axis=1)), np.fmax.reduce(values, axis=1))
+    for bound, mean in zip(wanted, means.tolist(), strict=True):
+        memo["average", average, bound.key] = mean
 
 
 def _average_weights(average: Average, confusion: Confusion) -> tuple[NDArray[np.float64], Any]:
@@ -310,19 +367,15 @@ def _average_weights(average: Average, confusion: Confusion) -> tuple[NDArray[np
     return weights
 
 
-# Up to this many drawn values of classes are kept for the next average of the same measure.
-KEPT_DRAWS = 50_000
-
-
 def averaged_tables(bound: Bound, average: Average, batch: TableBatch) -> Any:
     """The average for each table of a batch."""
     if average == "micro":
         return bound.value(micro_cells(batch.margins.correct, batch.margins.wrong, batch.k))
-    values = batch.memo.get(bound.name)
-    if values is None:
+    key, values = batch.latest
+    if key != bound.key:
+        # The averages of a measure are asked for one after the other; of all measures this would be megabytes.
         values = bound.value(batch.classes)
-        if values.size <= KEPT_DRAWS:
-            batch.memo[bound.name] = values
+        batch.latest = bound.key, values
     if average == "weighted":
         return _mean(values, batch.margins.rows, batch.margins.total)
     return _mean(values, np.ones(batch.k), np.float64(batch.k))
@@ -435,6 +488,10 @@ class Quantity:
             )
         return scores
 
+    def times(self, n: Any) -> float:
+        """What the mean over n cases is multiplied with: by their number for a total, else by 1."""
+        return float(n) if self.bound.measure.total else 1.0
+
     def resolve(self, positive: Label | None) -> Quantity:
         """The same quantity, with the positive class filled in where one is needed."""
         measure = self.bound.measure
@@ -445,21 +502,39 @@ class Quantity:
                 f"{measure.name} has no {self.average} average.",
                 hint=f"averages exist for measures of one class; ask for {measure.name} alone.",
             )
+        if self.class_ is not None and not {*CORNERS, *SUMS}.issuperset(measure.cells):
+            raise self._refuse_class()
         if self.class_ is None and self.average is None and measure.scope == "class" and not measure.overall:
             if positive is None:
-                raise OptionError(
-                    f"{self.bound.name} is a measure of one class, and none was named.",
-                    hint=f"write {self.bound.name}[CLASS], or one of: "
-                    f"{listing(f'{a} {self.bound.name}' for a in AVERAGES)}.",
-                )
+                averages = listing(f"{a} {self.bound.name}" for a in AVERAGES)
+                raise refuse_no_class(self.bound, f"one of: {averages}")
             return Quantity(self.bound, class_=positive)
         return self
+
+    def _refuse_class(self) -> OptionError:
+        name = self.bound.measure.name
+        return OptionError(f"{name} is not a measure of one class.", hint=f"ask for {name} alone.")
 
     def _resolve_score_class(self, positive: Label | None) -> Quantity:
         """The same for a measure of scores: of the positive class unless another one or an average is asked for."""
         measure = self.bound.measure
         if measure.scope != "ranking" and self.class_ is not None:
-            raise OptionError(f"{measure.name} is not a measure of one class.", hint=f"ask for {measure.name} alone.")
+            raise self._refuse_class()
+        if measure.scope == "pairs" and self.average is not None:
+            if self.average != "macro":
+                raise OptionError(
+                    f"{measure.name} has no {self.average} average: every pair of classes counts alike.",
+                    hint=f"ask for {measure.name} alone, or for '{self.average} roc_auc', each class against the rest.",
+                )
+            return Quantity(self.bound)
         if measure.scope == "ranking" and self.class_ is None and self.average is None and positive is not None:
             return Quantity(self.bound, class_=positive)
         return self
+
+
+def refuse_no_class(bound: Bound, instead: str) -> OptionError:
+    """The error of a measure of one class where none was named; `instead` is what else can be asked for."""
+    return OptionError(
+        f"{bound.name} is a measure of one class, and none was named.",
+        hint=f"write {bound.name}[CLASS], or {instead}.",
+    )

@@ -14,6 +14,7 @@ import numpy as np
 
 from heldout.evidence import Ranking
 from heldout.evidence.score_bins import inside_sums
+from heldout.measures.counts import FAWCETT, NO_POSITIVES
 from heldout.measures.declare import UNBOUNDED, Headline, Measure, Scaling, measure
 from heldout.measures.ranking_batch import Ranked, lost_pairs, precision_sums
 
@@ -22,14 +23,12 @@ MCCLISH = "McClish (1989), Analyzing a portion of the ROC curve"
 DAVIS = "Davis & Goadrich (2006), The relationship between precision-recall and ROC curves"
 FLACH = "Flach & Kull (2015), Precision-recall-gain curves: PR analysis done right"
 MANNING = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, ch. 8"
-FAWCETT = "Fawcett (2006), An introduction to ROC analysis"
 LINOFF = "Linoff & Berry (2011), Data Mining Techniques, ch. 5"
 
 ONE_CLASS = "there are no positives or no negatives"
-NO_POSITIVES = "there are no actual positives"
 EMPTY_RANGE = "there are no positives, no negatives, or the range is empty"
-# Rates are compared with a hair of tolerance: 0.1 · 30 is 3.0000000000000004 in floats.
-HAIR = 1e-12
+# Rates are compared with a tolerance: 0.1 · 30 is 3.0000000000000004 in floats.
+TOLERANCE = 1e-12
 
 
 def _area_inside_bins(ranking: Ranking) -> tuple[float, float]:
@@ -50,7 +49,17 @@ def _precision_inside_bins(ranking: Ranking) -> tuple[float, float]:
 
 @measure(
     symbol="AUC",
-    aliases=("auc", "auroc", "roc_area", "area_under_roc", "c_statistic", "c_index", "concordance", "mann_whitney"),
+    aliases=(
+        "auc",
+        "auroc",
+        "roc_area",
+        "area_under_roc",
+        "c_statistic",
+        "c_index",
+        "concordance",
+        "mann_whitney",
+        "area_under_the_curve",
+    ),
     kind="ranking",
     scope="ranking",
     over_folds="mean",
@@ -58,7 +67,7 @@ def _precision_inside_bins(ranking: Ranking) -> tuple[float, float]:
     reference=HANLEY,
     formula="(concordant pairs + ½ · tied pairs) / (positives · negatives)",
     intervals=("delong-score", "delong-logit", "delong", "hanley-mcneil", "newcombe"),
-    fold_interval="hanley-mcneil-logit",
+    fold_interval="delong-score",
     binned=_area_inside_bins,
     headline=Headline(6),
     reported=True,
@@ -184,7 +193,7 @@ def kolmogorov_smirnov(ranking: Ranked) -> tuple[Any, Any]:
 
 @measure(
     symbol="AP",
-    aliases=("ap", "pr_auc", "auc_pr", "auprc", "prc_area", "average_precision_score"),
+    aliases=("ap", "pr_auc", "auc_pr", "auprc", "prc_area", "average_precision_score", "aucpr", "precision_recall_auc"),
     kind="precision area",
     scope="ranking",
     over_folds="ranks",
@@ -336,7 +345,7 @@ def precision_at(ranking: Ranked, *, k: float = 10.0) -> tuple[Any, Any]:
 def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any, Any]:
     """Best recall at a threshold whose precision is at least the given one, 0 if there is none; not interpolated."""
     tp, predicted = ranking.tp, ranking.tp + ranking.fp
-    reached = tp >= (precision - HAIR) * predicted
+    reached = tp >= (precision - TOLERANCE) * predicted
     return np.where(reached, tp, 0).max(axis=-1, initial=0), 1.0 * ranking.n_positive
 
 
@@ -356,7 +365,7 @@ def recall_at_precision(ranking: Ranked, *, precision: float = 0.9) -> tuple[Any
 def precision_at_recall(ranking: Ranked, *, recall: float = 0.9) -> tuple[Any, Any]:
     """Best precision at a threshold whose recall is at least the given one; not interpolated."""
     tp, predicted = ranking.tp, ranking.tp + ranking.fp
-    reached = tp >= (recall - HAIR) * _column(ranking.n_positive)
+    reached = tp >= (recall - TOLERANCE) * _column(ranking.n_positive)
     precision = np.where(reached, tp / np.maximum(predicted, 1e-300), 0.0)
     return precision.max(axis=-1, initial=0.0), 1.0 * (np.asarray(ranking.n_positive) > 0)
 
@@ -376,7 +385,7 @@ def precision_at_recall(ranking: Ranked, *, recall: float = 0.9) -> tuple[Any, A
 )
 def tpr_at_fpr(ranking: Ranked, *, fpr: float = 0.1) -> tuple[Any, Any]:
     """Best recall at a threshold whose false positive rate is at most the given one; not interpolated."""
-    allowed = ranking.fp <= (fpr + HAIR) * _column(ranking.n_negative)
+    allowed = ranking.fp <= (fpr + TOLERANCE) * _column(ranking.n_negative)
     most = np.where(allowed, ranking.tp, 0).max(axis=-1, initial=0)
     return most / np.maximum(ranking.n_positive, 1e-300), _both(ranking)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,8 @@ from numpy.typing import NDArray
 
 from heldout.arrays import Floats
 from heldout.evidence import Ranking
-from heldout.evidence.ranking import divide_up
-from heldout.threads import count_threads, share_out
-
-# Numbers that are worked on at a time: they stay in the cache, and a pass takes a nanosecond or two a row.
-BLOCK = 1 << 15
-# The number of rows that a thread takes at a time; whole blocks.
-STRETCH = 8 * BLOCK
+from heldout.evidence.ranking import BLOCK
+from heldout.threads import cached_property, count_threads, share_out
 
 
 class RankingBatch:
@@ -56,9 +50,10 @@ Ranked = Ranking | RankingBatch
 class RankingSpan:
     """A stretch of distinct scores, from the highest down: what is at each of them, and what is at it or above.
 
-    The arrays are overwritten by the next stretch.
+    `start` is the place of the first. The arrays are overwritten by the next stretch.
     """
 
+    start: int
     positives: Floats
     negatives: Floats
     tp: Floats
@@ -81,7 +76,20 @@ def sweep(ranked: Ranked, start: int = 0, stop: int | None = None, before: Any =
     for at in range(start, m if stop is None else stop, block):
         here, tp = up.step(at)
         there, fp = down.step(at)
-        yield RankingSpan(here, there, tp, fp)
+        yield RankingSpan(at, here, there, tp, fp)
+
+
+def each_block(ranked: Ranked, work: Callable[[RankingSpan], Any]) -> Iterable[Any]:
+    """What `work` makes of every block, in their order; of counts, several threads take a block each."""
+    # Sums of weights above a block are known to the last bit only after those above it.
+    if isinstance(ranked, RankingBatch) or ranked.weighted or len(ranked) <= BLOCK or count_threads() < 2:
+        return map(work, sweep(ranked))
+
+    def take(block: tuple[slice, list[int]]) -> Any:
+        where, above = block
+        return work(next(sweep(ranked, where.start, where.stop, above)))
+
+    return share_out(take, ranked.blocks)
 
 
 def add_up(ranked: Ranked, work: Callable[[RankingSpan], Any]) -> Any:
@@ -92,20 +100,8 @@ def add_up(ranked: Ranked, work: Callable[[RankingSpan], Any]) -> Any:
     2.0
     """
     total = 0.0
-    # Sums of weights above a part are known to the last bit only after those above it.
-    counted = isinstance(ranked, Ranking) and not ranked.weighted
-    if not counted or len(ranked.positives) <= STRETCH or count_threads() < 2:
-        for span in sweep(ranked):
-            total = total + work(span)
-        return total
-
-    def take(part: tuple[slice, list[int]]) -> list[Any]:
-        where, above = part
-        return [work(span) for span in sweep(ranked, where.start, where.stop, above)]
-
-    for made in share_out(take, divide_up((ranked.positives, ranked.negatives), STRETCH)):
-        for one in made:
-            total = total + one
+    for made in each_block(ranked, work):
+        total = total + made
     return total
 
 
@@ -165,12 +161,11 @@ def _lost(span: RankingSpan) -> Any:
 class PrecisionSums:
     """Sums over the distinct scores that average precision and its variance need.
 
-    `gained` is Σ pos · precision; `by_negatives` and `by_positives` are Σ pos · fp / found² and Σ pos · tp / found².
+    `gained` is Σ pos · precision; `blocks` holds Σ pos · fp / found² and Σ pos · tp / found² of each block.
     """
 
     gained: Any
-    by_negatives: Any
-    by_positives: Any
+    blocks: list[Any]
 
 
 def precision_sums(ranked: Ranked) -> PrecisionSums:
@@ -181,21 +176,31 @@ def precision_sums(ranked: Ranked) -> PrecisionSums:
     """
     memo = ranked.memo if isinstance(ranked, Ranking) else {}
     if "precision sums" not in memo:
-        made = add_up(ranked, _weigh_precision)
-        gained, lost, kept = made if np.ndim(made) else (0.0, 0.0, 0.0)
-        memo["precision sums"] = PrecisionSums(gained, lost, kept)
+        blocks = list(each_block(ranked, _weigh_precision))
+        memo["precision sums"] = PrecisionSums(sum(block[0] for block in blocks), [block[1:] for block in blocks])
     sums: PrecisionSums = memo["precision sums"]
     return sums
 
 
 def _weigh_precision(span: RankingSpan) -> Any:
     """The three sums over a block."""
+    precision, lost, kept = weigh_precision(span)
+    return np.array([inner(span.positives, precision), lost.sum(axis=-1), kept.sum(axis=-1)])
+
+
+def weigh_precision(span: RankingSpan) -> tuple[Any, Any, Any]:
+    """Precision at each score, and pos · fp / found² and pos · tp / found² there; the span is written over.
+
+    >>> precision, lost, kept = weigh_precision(next(sweep(Ranking(np.ones(1), np.array([2]), np.array([2])))))
+    >>> precision.tolist(), lost.tolist(), kept.tolist()
+    ([0.5], [0.25], [0.25])
+    """
     np.add(span.tp, span.fp, out=span.fp)
     # Where nothing is selected yet (weights or counts of 0 at the top), recall does not grow, so any divisor will do.
     np.maximum(span.fp, 1e-300, out=span.fp)
     precision = np.divide(span.tp, span.fp, out=span.tp)
-    gained = inner(span.positives, precision)
-    # pos / found; with precision = tp / found, fp / found is 1 − precision.
+    # pos / found; with precision = tp / found, fp / found is 1 − precision. Not by the square of found, which vanishes
+    # where nothing was found.
     each = np.divide(span.positives, span.fp, out=span.fp)
-    own = inner(each, precision)
-    return np.array([gained, each.sum(axis=-1) - own, own])
+    kept = each * precision
+    return precision, np.subtract(each, kept, out=each), kept

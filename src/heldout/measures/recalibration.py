@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,11 @@ from numpy.typing import NDArray
 from heldout.arrays import Floats
 from heldout.evidence.ranking import Ranking
 from heldout.measures.ranking_batch import inner
-from heldout.threads import share_out
+from heldout.threads import cached_property, share_out
 
 # Rankings of more distinct scores than this are binned; of fewer, every score is worked with.
 MANY = 1 << 17
-BINS = 1 << 15
+BINS = 1 << 14
 # Taylor's series of a logistic curve about the middle of a bin is cut after the fifth power. What is left out is less
 # than (slope · half a bin)^6 / 100 of a case: 1e-14 at this limit.
 WIDEST = 0.01
@@ -31,11 +30,13 @@ WIDEST = 0.01
 class BinnedLogits:
     """Cases by narrow bins of their logit x: Σ(x − middle)^k of each bin for k = 0 … 5, and the exact sums of the hits.
 
-    The curve of the loss and its derivatives in a bin follow from these sums by Taylor's series.
+    The curve of the loss and its derivatives in a bin follow from these sums by Taylor's series. `hit_moments` are the
+    same sums of the hits alone, for k = 0 … 3: enough for a spread.
     """
 
     middle: Floats
     moments: Floats
+    hit_moments: Floats
     half: float
     hits: float
     hits_x: float
@@ -71,6 +72,20 @@ class BinnedLogits:
         gradient = np.array([self.hits, self.hits_x])[:size] - first
         information = np.array([second[at : at + size] for at in range(size)])
         return loss - beta[0] * self.hits - beta[1] * self.hits_x, gradient, information
+
+    def spread(self, beta: Floats) -> float:
+        """The sum over all cases of the squared distance between the truth and the fitted probability."""
+        eta = beta[0] + beta[1] * self.middle
+        total = 0.0
+        # Of a miss that is the squared probability, of a hit the squared one of the other class: its mirror image.
+        for sign, moments in ((1, self.moments[:4] - self.hit_moments), (-1, self.hit_moments)):
+            p, q = expit(sign * eta), expit(-sign * eta)
+            v, t = p * q, q - p
+            # The derivatives of p², by dp/dη = v, dq/dη = −v.
+            curves = [p * p, 2 * p * v, 2 * v * (v + p * t), v * (6 * v * t + 2 * p * t * t - 4 * p * v)]
+            for k, curve in enumerate(curves):
+                total += float(inner(curve, moments[k])) * (sign * beta[1]) ** k / _FACTORIALS[k]
+        return total
 
     def _sums(self, curves: list[Floats], powers: Floats, most: int) -> list[float]:
         totals = [0.0] * (most + 1)
@@ -109,7 +124,8 @@ def bin_logits(ranking: Ranking, logit: Callable[[Any], Floats]) -> BinnedLogits
     """
     top, bottom = (float(x) for x in logit(ranking.scores[[0, -1]]))
     width = max((top - bottom) / BINS, 1e-300)
-    moments = np.zeros((6, BINS))
+    # Those of all cases, then those of the hits.
+    moments = np.zeros((10, BINS))
     hits = hits_x = 0.0
 
     def sum_block(start: int) -> tuple[NDArray[np.int64], list[Floats], float, float]:
@@ -121,11 +137,12 @@ def bin_logits(ranking: Ranking, logit: Callable[[Any], Floats]) -> BinnedLogits
         # The scores fall, so the cases of a bin stand together.
         begins = np.flatnonzero(np.r_[True, bin_index[1:] != bin_index[:-1]])
         rest = x - (bottom + (bin_index + 0.5) * width)
-        sums = []
-        for _ in range(6):
-            sums.append(np.add.reduceat(weights, begins))
-            weights *= rest
-        return bin_index[begins], sums, float(positives.sum()), float(inner(positives, x))
+        hits, hits_x, sums = float(positives.sum()), float(inner(positives, x)), []
+        for column, powers in ((weights, 6), (positives, 4)):
+            for _ in range(powers):
+                sums.append(np.add.reduceat(column, begins))
+                np.multiply(column, rest, out=column)
+        return bin_index[begins], sums, hits, hits_x
 
     # Added in the order of the blocks, by whichever threads: a bin may lie in two of them.
     for places, sums, block_hits, block_hits_x in share_out(sum_block, range(0, len(ranking), BLOCK)):
@@ -133,13 +150,15 @@ def bin_logits(ranking: Ranking, logit: Callable[[Any], Floats]) -> BinnedLogits
             moments[k, places] += total
         hits += block_hits
         hits_x += block_hits_x
-    met = np.flatnonzero(moments[0])
-    middle = np.asarray(bottom + (met + 0.5) * width, dtype=np.float64)
-    return BinnedLogits(middle, moments[:, met], width / 2, hits, hits_x)
+    filled = np.flatnonzero(moments[0])
+    middle = np.asarray(bottom + (filled + 0.5) * width, dtype=np.float64)
+    return BinnedLogits(middle, moments[:6, filled], moments[6:, filled], width / 2, hits, hits_x)
 
 
 # Blocks keep the temporary arrays small: one entry per distinct probability can mean one per row.
-BLOCK = 1 << 16
+BLOCK = 1 << 17
+# OpenBLAS divides products of more than 10,000 numbers among threads, and waits for these while other programs run.
+ALONE = 1 << 13
 MOST_STEPS = 60
 EPS = float(np.finfo(np.float64).eps)
 
@@ -268,9 +287,21 @@ def _newton(ranking: Ranking, *, fixed_slope: bool) -> LogisticFit:
         beta, loss, gradient, information = moved, new_loss, new_gradient, new_information
         if np.abs(share * step).max() <= 1e-12 * (1 + np.abs(beta).max()):
             return LogisticFit(float(beta[0]), float(beta[1]), information)
-        if np.linalg.cond(information) > 1e15:
+        if _is_singular(information):
             break
     return _unfitted(NOT_REACHED)
+
+
+def _is_singular(information: Floats) -> bool:
+    """Whether the condition of the matrix is beyond what floats can solve."""
+    if len(information) == 1:
+        return not information[0, 0]
+    # The condition c of a matrix of two rows has c + 1/c = the sum of its squares over its determinant, which takes a
+    # fiftieth of the time of the singular values and tells enough unless it comes near the limit.
+    (a, b), (c, d) = information.tolist()
+    if a * a + b * b + c * c + d * d < 1e12 * abs(a * d - b * c):
+        return False
+    return bool(np.linalg.cond(information) > 1e15)
 
 
 def _by_rate(ranking: Ranking, size: int) -> Floats:
@@ -282,11 +313,24 @@ def _by_rate(ranking: Ranking, size: int) -> Floats:
     return np.array([rate - float(np.average(logits(ranking), weights=cases)), 1.0])
 
 
+def bin_long(ranking: Ranking) -> None:
+    """Bin the logits of a long ranking ahead of its fits, with all threads."""
+    if len(ranking) > MANY and not _why_not(ranking, fixed_slope=False):
+        _binned(ranking)
+
+
 def _binned(ranking: Ranking) -> BinnedLogits:
     binned: BinnedLogits | None = ranking.memo.get("binned logits")
     if binned is None:
         binned = ranking.memo["binned logits"] = bin_logits(ranking, logit)
     return binned
+
+
+def spread_of_shift(ranking: Ranking, intercept: float) -> float | None:
+    """The spread of the score of an intercept, the slope held at 1, from narrow bins; None where there are none."""
+    if len(ranking) <= MANY or ranking.weighted or not _binned(ranking).fine(1.0):
+        return None
+    return _binned(ranking).spread(np.array([intercept, 1.0]))
 
 
 def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floats, Floats]:
@@ -295,8 +339,8 @@ def _derivatives(ranking: Ranking, beta: Floats, size: int) -> tuple[float, Floa
         return _binned(ranking).derivatives(beta, size)
     x = logits(ranking)
     loss, gradient, information = 0.0, np.zeros(2), np.zeros((2, 2))
-    for start in range(0, len(x), BLOCK):
-        part = slice(start, start + BLOCK)
+    for start in range(0, len(x), ALONE):
+        part = slice(start, start + ALONE)
         here = x[part]
         # Products of whole numbers with floats would not go to BLAS.
         hits = np.asarray(ranking.positives[part], dtype=np.float64)

@@ -19,7 +19,7 @@ ONE_CLASS = "truth and prediction hold one and the same class only"
 
 @measure(
     symbol="ACC",
-    aliases=("acc", "cci", "correctly_classified_instances", "overall_precision"),
+    aliases=("acc", "cci", "correctly_classified_instances", "overall_precision", "overall_acc", "exact_match"),
     scope="table",
     undefined=NO_CASES,
     reference=MITCHELL,
@@ -32,7 +32,15 @@ def accuracy(correct: Any, n: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="ERR",
-    aliases=("error", "err", "misclassification_rate", "sample_error", "zero_one_loss", "hamming_loss"),
+    aliases=(
+        "error",
+        "err",
+        "misclassification_rate",
+        "sample_error",
+        "zero_one_loss",
+        "hamming_loss",
+        "incorrectly_classified_instances",
+    ),
     scope="table",
     direction="lower",
     undefined=NO_CASES,
@@ -46,7 +54,7 @@ def error_rate(wrong: Any, n: Any) -> tuple[Any, Any]:
 
 @measure(
     symbol="kappa",
-    aliases=("cohen_kappa", "cohens_kappa"),
+    aliases=("cohen_kappa", "cohens_kappa", "kap", "kappa_statistic"),
     scope="table",
     kind="agreement",
     low=-1.0,
@@ -93,7 +101,7 @@ def quadratic_kappa(n: Any, quadratic_gap: Any, quadratic_chance: Any) -> tuple[
 @measure(
     symbol="MCC",
     title="MCC",
-    aliases=("mcc", "phi", "matthews_corrcoef", "matthews_correlation"),
+    aliases=("mcc", "phi", "matthews_corrcoef", "matthews_correlation", "matthews_correlation_coefficient"),
     scope="table",
     kind="agreement",
     low=-1.0,
@@ -146,6 +154,7 @@ def expected_cost(cost: Any, n: Any) -> tuple[Any, Any]:
     aliases=("cost",),
     scope="table",
     kind="cost",
+    total="expected_cost",
     low=-UNBOUNDED,
     high=UNBOUNDED,
     direction="lower",

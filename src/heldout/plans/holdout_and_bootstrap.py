@@ -252,14 +252,14 @@ class Bootstrap(Plan):
                 cases, "a stratified bootstrap", "would tear them apart", f"'{self.correction or 'bootstrap'}'"
             )
         codes = None if cases.group is None else number_groups(cases.group, 2, "a bootstrap")[0]
-        urn = _BootstrapDraws(cases.truth, self.stratified, codes, seed if self.seed is None else self.seed)
+        draws = _BootstrapDraws(cases.truth, self.stratified, codes, seed if self.seed is None else self.seed)
         tests: list[Integers] = []
         sizes = np.empty(self.times, dtype=np.int64)
         for i in range(self.times):
-            rows, left = urn.split(i)
+            rows, left = draws.split(i)
             tests.append(np.flatnonzero(left))
             sizes[i] = len(rows)
-        return Splits.of(cases.n, tests, LazyDraws(urn.draw, sizes))
+        return Splits.of(cases.n, tests, LazyDraws(draws.draw, sizes))
 
 
 @dataclass(frozen=True, eq=False)

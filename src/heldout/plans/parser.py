@@ -468,12 +468,32 @@ def _parse_nested(outer: str, inner: str, written: str) -> Plan:
     return Nested(first, _apply_options(second, inner_options, written))
 
 
+# How other libraries name plans: scikit-learn's splitters, the methods of caret, the functions of rsample.
+OTHERS = {
+    **dict.fromkeys(("stratifiedkfold", "cv", "crossvalidation", "crossval", "vfoldcv", "groupkfold"), "10-fold"),
+    "kfold": "10-fold unstratified",
+    **dict.fromkeys(("repeatedcv", "repeatedkfold", "repeatedstratifiedkfold"), "10x10-fold"),
+    **dict.fromkeys(("shufflesplit", "stratifiedshufflesplit", "lgocv", "mccv", "montecarlo"), "30 x holdout 2/3"),
+    **dict.fromkeys(("traintestsplit", "split", "initialsplit", "percentagesplit"), "holdout 2/3"),
+    **dict.fromkeys(("boot", "bootstraps", "oob"), "bootstrap 200"),
+    **dict.fromkeys(("boot632", "632", "b632"), ".632 200"),
+    **dict.fromkeys(("optimismboot", "632+", "632plus"), ".632+ 200"),
+    "leavepout": "leave-2-out",
+    "leaveonegroupout": "leave-one-group-out",
+    **dict.fromkeys(("timeseriessplit", "timeslice", "rollingorigin", "slidingwindow"), "time-ordered 5"),
+    **dict.fromkeys(("nested", "nestedcv"), "nested 10-fold / 5-fold"),
+}
+
+
 def _unknown_plan(text: str, written: str) -> OptionError:
-    near = difflib.get_close_matches(text, EXAMPLES, n=3, cutoff=0.5)
+    other = OTHERS.get(re.sub(r"[^a-z0-9+]", "", written.casefold()))
+    near = [other] if other else difflib.get_close_matches(text, EXAMPLES, n=3, cutoff=0.5)
     if text.isdecimal():
         near = [f"{text}-fold", *near]
     *others, last = map(repr, near or EXAMPLES)
     hint = f"write it like one of these: {', '.join([*others, last])}."
-    if near:
+    if other:
+        hint = f"write {other!r}; the numbers are yours to choose."
+    elif near:
         hint = f"did you mean something like {', '.join(others)}{' or ' * bool(others)}{last}?"
     return OptionError(f"There is no plan {written!r}.", hint=hint)

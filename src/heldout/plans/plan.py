@@ -169,11 +169,6 @@ class Splits:
         return np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
 
     @property
-    def overlapping(self) -> bool:
-        """Whether some split tests rows that it trained on."""
-        return self.shared_rows > 0
-
-    @property
     def shared_rows(self) -> int:
         """How many splits test rows that they trained on.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import counted, listing
+from heldout.arguments import as_float, counted, listing
 from heldout.errors import ColumnError, LabelError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Unfit, format_end
@@ -24,7 +24,6 @@ from heldout.predictions.label_encoding import Coded, encode, is_missing
 from heldout.predictions.score_columns import class_of, sum_tolerance
 
 # One message for a fault that several functions can find.
-REPLACE_INFINITIES = "replace infinities by the largest finite score, or leave those rows out."
 CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
 POINTS = "the points may mark thousands or decimals: write 1200, or 1,2 between semicolons; or part columns by commas."
 
@@ -50,7 +49,7 @@ def weights(values: Any, name: str = "weight") -> NDArray[np.float64]:
     values_or_nan = [np.nan if is_missing(value) else value for value in column.tolist()]
     if column.dtype.kind != "O" or not all(isinstance(value, numbers.Real | Decimal) for value in values_or_nan):
         raise _no_numbers(values_or_nan, name)
-    return np.array([float(value) for value in values_or_nan], dtype=np.float64)
+    return np.array([as_float(value) for value in values_or_nan], dtype=np.float64)
 
 
 def _no_numbers(values: list[Any], name: str) -> ValuesError:
@@ -78,12 +77,18 @@ def refuse_content(name: str, content: object, hint: str) -> ValuesError:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, or text that reads as one."""
+    """Whether a value is a number, or text that files mean by one.
+
+    >>> is_number("1e-3"), is_number("1_000"), is_number("nan"), is_number("9" * 400)
+    (True, False, True, False)
+    """
     try:
-        float(value)
+        number = as_float(value)
     except (TypeError, ValueError):
         return False
-    return True
+    # Python reads more than files hold: 1_000, digits of other scripts, and as infinite what is too large for a float.
+    written = not isinstance(value, str) or (value.isascii() and "_" not in value)
+    return written and not (isinstance(value, str) and math.isinf(number) and "n" not in value.casefold())
 
 
 def weighted_rows(weight: NDArray[np.float64] | None) -> NDArray[np.bool_] | None:
@@ -282,9 +287,9 @@ def area_of(values: NDArray[Any], positive: NDArray[np.bool_], weight: NDArray[n
     >>> area_of(np.array([0.9, 0.2, 0.2]), np.array([True, True, False]))
     0.75
     """
-    _, place = np.unique(values, return_inverse=True)
+    _, value_index = np.unique(values, return_inverse=True)
     heavy = np.ones(len(values)) if weight is None else weight
-    up, down = (np.bincount(place, weights=heavy * rows) for rows in (positive, ~positive))
+    up, down = (np.bincount(value_index, weights=heavy * rows) for rows in (positive, ~positive))
     pairs = up.sum() * down.sum()
     return float(np.dot(up, np.cumsum(down) - down / 2) / pairs) if pairs else float("nan")
 
@@ -352,7 +357,7 @@ class Scores:
         )
 
 
-def raw_scores(values: Any, names: Sequence[str] = (), called: str = "score") -> RawScores:
+def raw_scores(values: Any, called: str = "score") -> RawScores:
     """Columns of numbers from an array, a tensor, a data frame column, or a list of columns.
 
     >>> raw_scores([0.9, 0.2]).values
@@ -371,7 +376,7 @@ def raw_scores(values: Any, names: Sequence[str] = (), called: str = "score") ->
         frame = nw.from_native(values, eager_only=True)
         return raw_scores({str(name): frame.get_column(name).to_native() for name in frame.columns}, called=called)
     array = _square(values, called)
-    return RawScores(_column(values, called) if array is None else array, tuple(names))
+    return RawScores(_column(values, called) if array is None else array)
 
 
 def _square(values: Any, called: str) -> NDArray[Any] | None:
@@ -486,13 +491,21 @@ def settle_scores(
     return Scores(values, reason, notes=notes if reason else (*notes, *_rounded_note(values)))
 
 
-def refuse_infinite(number: int, row: int) -> ValuesError:
-    """The error of so many scores that are not finite; `row` is the place, from 0, of the first."""
+def row_name(place: int | str) -> str:
+    """What errors call a row: its number by its place from 0, or what whoever reads it calls it.
+
+    >>> row_name(0), row_name("row 1 of a.csv")
+    ('row 1', 'row 1 of a.csv')
+    """
+    return place if isinstance(place, str) else f"row {place + 1:,}"
+
+
+def refuse_infinite(number: int, first: int | str | None = None) -> ValuesError:
+    """The error of so many scores that are not finite; `first` is the place of the first, as `row_name` takes it."""
+    what = "1 score is not finite" if number == 1 else f"{number:,} scores are not finite"
+    where = "" if first is None else f"{', in' if number == 1 else '; the first is in'} {row_name(first)}"
     return ValuesError(
-        f"1 score is not finite, in row {row + 1:,}."
-        if number == 1
-        else f"{number:,} scores are not finite; the first is in row {row + 1:,}.",
-        hint=REPLACE_INFINITIES,
+        f"{what}{where}.", hint="replace infinities by the largest finite score, or leave those rows out."
     )
 
 
@@ -543,6 +556,13 @@ def ask_for_positive(labels: Sequence[Label], hint: str) -> OptionError:
     return OptionError(f"The scores speak for one class, and it is not known which of {listing(labels)}.", hint=hint)
 
 
+def _of_another_class(column: str, owner: Label | None, positive: Label | None) -> ColumnError:
+    return ColumnError(
+        f"The column {column!r} looks like the score of class {owner!r}, but the positive class is {positive!r}.",
+        hint=f"use the column of {positive!r}, or name {owner!r} as the positive class.",
+    )
+
+
 def _one_column(raw: RawScores, labels: Sequence[Label], positive: Label | None) -> Scores:
     if len(labels) > 2:
         raise ColumnError(
@@ -553,12 +573,16 @@ def _one_column(raw: RawScores, labels: Sequence[Label], positive: Label | None)
         raise ask_for_positive(labels, "name it with positive= (--positive).")
     owner = class_of(raw.names[0], labels) if raw.names else None
     if owner is not None and owner != positive:
-        raise ColumnError(
-            f"The column {raw.names[0]!r} looks like the score of class {owner!r}, "
-            f"but the positive class is {positive!r}.",
-            hint=f"use the column of {positive!r}, or name {owner!r} as the positive class.",
-        )
+        raise _of_another_class(raw.names[0], owner, positive)
     return Scores(raw.values, _unfit(raw.values))
+
+
+def refuse_several(names: Sequence[Label], instead: str = "") -> OptionError:
+    """What is said where a threshold is wanted for more than two classes; `instead` says what else there is."""
+    return OptionError(
+        f"A threshold tells two classes apart, and there are {len(names)}: {listing(names)}.",
+        hint=f"name the one that is to be told from all the others: --positive CLASS (in Python positive=){instead}.",
+    )
 
 
 def against_rest(
@@ -572,10 +596,7 @@ def against_rest(
     (('not b', 'b'), [0, 1, 0])
     """
     if positive is None:
-        raise OptionError(
-            f"A threshold tells two classes apart, and there are {len(names)}: {listing(names)}.",
-            hint="name the one that is to be told from all the others: --positive CLASS (in Python positive=).",
-        )
+        raise refuse_several(names)
     owners = [class_of(name, names) for name in score.names]
     if score.values.ndim == 2:
         columns = score.values.shape[1]
@@ -592,11 +613,7 @@ def against_rest(
         positive_index = owners.index(positive) if score.names else list(names).index(positive)
         score = RawScores(np.ascontiguousarray(score.values[:, positive_index]))
     elif owners and owners[0] not in (None, positive):
-        raise ColumnError(
-            f"The column {score.names[0]!r} looks like the score of class {owners[0]!r}, "
-            f"but the positive class is {positive!r}.",
-            hint=f"use the column of {positive!r}, or name {owners[0]!r} as the positive class.",
-        )
+        raise _of_another_class(score.names[0], owners[0], positive)
     codes = np.array([label == positive for label in truth.labels])[truth.codes.astype(np.int64) - truth.offset]
     both = (f"not {positive}", positive)
     return Coded(codes.astype(np.uint8), 0, both, declared=True), both, RawScores(score.values)
@@ -616,10 +633,23 @@ def _order(names: Sequence[str], labels: Sequence[Label]) -> list[int]:
 
 def _unfit(values: NDArray[Any]) -> Unfit | None:
     """Why values are no probabilities, if they are none."""
-    beyond = Unfit.of_ends(float(values.min()), float(values.max()))
-    if beyond is None and values.ndim == 2:
-        gap = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
-        worst = int(gap.argmax())
-        if gap[worst] > sum_tolerance(values.shape[1]):
-            return Unfit(total=float(values[worst].sum()), row=worst + 1)
+    ends = float(values.min()), float(values.max())
+    if values.ndim == 1 or Unfit.of_ends(*ends) is not None:
+        return Unfit.of_ends(*ends)
+    sums = values.sum(axis=1, dtype=np.float64)
+    worst = int(np.abs(sums - 1).argmax())
+    return unfit_of(*ends, values.shape[1], float(sums[worst]), worst)
+
+
+def unfit_of(low: float, high: float, columns: int, total: float, row: int | None = None) -> Unfit | None:
+    """Why scores are no probabilities, by their ends and of several columns by the sum that is farthest from 1.
+
+    `row` is the place of that sum, where it is known.
+
+    >>> unfit_of(0.1, 0.8, 2, 0.7, 4).sentence(), unfit_of(0.1, 0.8, 2, 1.0)
+    ('the scores of row 5 sum to 0.7 instead of 1', None)
+    """
+    beyond = Unfit.of_ends(low, high)
+    if beyond is None and columns > 1 and abs(total - 1) > sum_tolerance(columns):
+        return Unfit(total=total, row=None if row is None else row + 1)
     return beyond

@@ -60,7 +60,7 @@ CASE_NAMES = ("id", "row")
 # What is used only where a person says so, beside weights.
 SUGGESTED_NAMES = {"group": ("group", "groups"), "id": (*CASE_NAMES, "row_id", "case", "case_id")}
 # Whole numbers, each in one row, under such a name count the cases.
-NUMBERING = (*CASE_NAMES, "index", "rownumber", "row_number", "unnamed: 0")
+NUMBERING = (*CASE_NAMES, "index", "rownumber", "row_number", "unnamed: 0", "column_1")
 # The value of a role for which no column is to be guessed.
 NO_COLUMN = "none"
 
@@ -106,8 +106,8 @@ def suggest_columns(columns: Sequence[Any]) -> dict[str, Any]:
     {'weight': 'sample_weight', 'group': None, 'id': 'case'}
     """
     known = {"weight": USUAL_NAMES["weight"], **SUGGESTED_NAMES}
-    found = {role: [column for column in columns if _folded(column) in usual] for role, usual in known.items()}
-    return {role: named[0] if len(named) == 1 else None for role, named in found.items()}
+    usual_columns = {role: [column for column in columns if _folded(column) in usual] for role, usual in known.items()}
+    return {role: named[0] if len(named) == 1 else None for role, named in usual_columns.items()}
 
 
 def is_no_column(given: Any) -> bool:
@@ -165,25 +165,6 @@ def parts_of(name: str, columns: Sequence[Any]) -> list[str]:
 def uses(role: str, column: Any) -> tuple[str, str]:
     """What would use a column for a role, on the command line and in Python."""
     return f"--{role} {column} would use it", f"{role}={column!r} would use it"
-
-
-# The hint for columns of scores whose class no case has.
-UNMET = "name every class with --labels "
-
-
-def describe_unmet(names: Sequence[Any]) -> str:
-    """Why columns that are probabilities of all classes only together with those of others were not used."""
-    what = f"the columns {listing(names)} look like scores of classes, of which no case has some"
-    return f"{what}, and were not used; {UNMET}{','.join(map(str, names))}"
-
-
-def describe_unused(names: Sequence[Any], rows: int, first: str) -> str:
-    """Why guessed scores were not used: in so many rows one is missing or not finite, in `first` before others."""
-    what = "1 row has one" if rows == 1 else f"{rows:,} rows have some"
-    return (
-        f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
-        f"{'' if rows == 1 else 'first '}{first}"
-    )
 
 
 def _folded(column: Any) -> str:
@@ -295,3 +276,18 @@ def _distinct(column: Any) -> tuple[int, int]:
         return 0, 0
     present = coded.taken(~coded.is_missing) if coded.missing else coded
     return len(present.met()), len(present)
+
+
+def describe_columns(columns: Sequence[tuple[str, str]], guessed: Sequence[str] = (), more: str = "") -> str:
+    """Which columns were read, and which of them were guessed; what is called as its role is named once.
+
+    >>> describe_columns([("truth", "truth"), ("score", "p")], ["score"])
+    'truth, score = p (score guessed from the column names)'
+    >>> describe_columns([("truth", "truth"), ("score", "p")], ["truth", "score"], "; --score to change")
+    'truth, score = p (guessed from the column names; --score to change)'
+    """
+    read = ", ".join(role if role == column else f"{role} = {column}" for role, column in columns)
+    if not read or not guessed:
+        return read
+    which = "" if len(guessed) == len(columns) else f"{listing(guessed)} "
+    return f"{read} ({which}guessed from the column names{more})"

@@ -112,6 +112,28 @@ def readable(tensor: Any) -> Any:
     return tensor.float() if str(getattr(tensor, "dtype", "")) == "torch.bfloat16" else tensor
 
 
+def hint_missing_role(role: str, given: Any) -> str:
+    """What to pass where a role has no values, by what was passed alone: rows, a square table, or one column.
+
+    >>> hint_missing_role("predicted", [{"truth": 1, "predicted": 0}])
+    'make a data frame of the rows first: evaluate(polars.DataFrame(rows)).'
+    >>> hint_missing_role("predicted", [[50, 3], [5, 42]])
+    'a confusion matrix is matrix=; of rows make a data frame, which names its columns.'
+    """
+    sliced = isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim > 0)
+    rows = list(given[:100]) if sliced else []
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        return "make a data frame of the rows first: evaluate(polars.DataFrame(rows))."
+    widths = {len(row) if isinstance(row, list | tuple) or np.ndim(row) else 0 for row in rows}
+    if rows and widths == {len(given)}:
+        return "a confusion matrix is matrix=; of rows make a data frame, which names its columns."
+    if widths and 0 not in widths and widths != {1}:
+        return (
+            "make a data frame of the rows, which names its columns, or pass its columns: evaluate(truth, predicted)."
+        )
+    return f"pass it as {role}=, one value per case."
+
+
 def index_notes(given: Mapping[str, Any]) -> list[str]:
     """A sentence where columns of pandas have different indexes, because rows are matched by position.
 

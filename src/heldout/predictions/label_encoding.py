@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import LabelError
 from heldout.evidence import Label, sort_labels
+from heldout.evidence.labels import key_array
 from heldout.predictions.containers import array_of, unwrap
 from heldout.threads import share_out
 
@@ -170,6 +171,22 @@ class Coded:
     def taken(self, keep: NDArray[Any]) -> Coded:
         """Only the rows to keep, none of which is missing."""
         return Coded(self.codes[keep], self.offset, self.labels, self.declared)
+
+    def places(self, rows: Any = slice(None)) -> NDArray[np.int64]:
+        """The place of each row's label among the labels, of all rows or of some; none of them is missing."""
+        places: NDArray[np.int64] = self.codes[rows].astype(np.int64)
+        if self.offset:
+            places -= self.offset
+        return places
+
+    def keyed(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The code of each row from 0, and the keys of these codes: the labels that some row holds.
+
+        >>> Coded(np.array([5, 7]), 5, (5, 6, 7)).keyed()
+        (array([0, 1]), array([5, 7]))
+        """
+        present, codes = np.unique(self.places(), return_inverse=True)
+        return codes, key_array([self.labels[code] for code in present.tolist()])
 
     def counts(self) -> NDArray[np.int64]:
         """How many rows are missing, and then how many hold each label."""

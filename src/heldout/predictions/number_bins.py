@@ -91,10 +91,10 @@ class NumberRows:
 
     def fill(self, ends: NDArray[Any]) -> NDArray[np.int64]:
         """How many numbers each bin holds."""
-        held = np.zeros(len(ends), dtype=np.int64)
+        counts = np.zeros(len(ends), dtype=np.int64)
         for start in range(0, len(self.held), BLOCK):
-            held += np.bincount(np.searchsorted(ends, self.held[start : start + BLOCK]), minlength=len(ends))
-        return held
+            counts += np.bincount(np.searchsorted(ends, self.held[start : start + BLOCK]), minlength=len(ends))
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +145,9 @@ class NumberCounts:
 
     def fill(self, ends: NDArray[Any]) -> NDArray[np.int64]:
         """How many numbers each bin holds."""
-        held = np.zeros(len(ends), dtype=np.int64)
-        np.add.at(held, np.searchsorted(ends, self.numbers), self.counts)
-        return held
+        counts = np.zeros(len(ends), dtype=np.int64)
+        np.add.at(counts, np.searchsorted(ends, self.numbers), self.counts)
+        return counts
 
 
 def quantile_ends(numbers: NumberColumn, bins: int) -> NDArray[Any]:
@@ -196,11 +196,11 @@ def calendar_ends(numbers: NumberColumn, kind: np.dtype[Any]) -> tuple[NDArray[n
             continue
         starts, following = _periods(first, last, unit, length)
         ends = following.astype(kind).astype(np.int64) - 1
-        held = numbers.fill(ends)
-        kept = np.flatnonzero(held)
-        enough = numbers.n >= CASES_IN_PERIOD * len(kept) or (unit, length) == CALENDAR[-1][1:]
-        if len(kept) > 1 and enough:
-            return ends[kept], [_period_name(starts[at], unit, length) for at in kept.tolist()]
+        counts = numbers.fill(ends)
+        filled = np.flatnonzero(counts)
+        enough = numbers.n >= CASES_IN_PERIOD * len(filled) or (unit, length) == CALENDAR[-1][1:]
+        if len(filled) > 1 and enough:
+            return ends[filled], [_period_name(starts[at], unit, length) for at in filled.tolist()]
     return None
 
 

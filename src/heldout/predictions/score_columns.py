@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+import reprlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import listing, write_sentence
+from heldout.errors import ColumnError
 from heldout.evidence import Label
+from heldout.predictions.positive_class import choose_positive, with_positive
+
+if TYPE_CHECKING:
+    from heldout.predictions.source import Columns, ReadOptions
 
 # What stands before the name of a class in the names of score columns.
 PREFIXES = (
@@ -18,6 +25,9 @@ PREFIXES = (
 )  # fmt: skip
 # What stands behind it.
 SUFFIXES = ("probability", "proba", "prob")
+# What stands between the words of a name.
+MARKS = frozenset(" ._-")
+_LONGEST_FIRST = sorted(PREFIXES, key=len, reverse=True)
 ALONE = (*PREFIXES, "y_scores", "y_probability", "pred_proba", "predicted_probability")
 # Rounding to two decimals, as many tools print probabilities, moves the sum of k of them by up to k · 0.005.
 SUM_TOLERANCE, MOST_TOLERANCE = 5e-3, 0.05
@@ -26,18 +36,41 @@ SUM_TOLERANCE, MOST_TOLERANCE = 5e-3, 0.05
 def class_of(name: str, labels: Sequence[Label]) -> Label | None:
     """The class that the name of a score column speaks of.
 
+    The very name of a class goes first, then one in other letters, then one with other marks between its words; a name
+    that fits two classes equally well speaks of none.
+
     >>> class_of("proba_spam", ["ham", "spam"]), class_of("score", ["ham", "spam"])
     ('spam', None)
+    >>> class_of("p_-1", [-1, 1]), class_of("P A", ["a", "A"]), class_of("p_1.0", [0, 1])
+    (-1, 'A', 1)
     """
-    texts = {_folded(str(label)): label for label in labels}
-    folded = _folded(name)
-    if folded in texts:
-        return texts[folded]
-    for prefix in sorted(PREFIXES, key=len, reverse=True):
-        rest = folded.removeprefix(f"{prefix}_")
-        if rest != folded and rest in texts:
-            return texts[rest]
-    return next((texts[rest] for suffix in SUFFIXES if (rest := folded.removesuffix(f"_{suffix}")) in texts), None)
+    for fold in (str.strip, _in_one_case, _folded):
+        owners: dict[str, list[Label]] = {}
+        for label in labels:
+            owners.setdefault(fold(str(label)), []).append(label)
+            if fold is str.strip and type(label) is int:
+                # As floats are written.
+                owners[f"{label}.0"] = [label]
+        for rests in _parts_behind(fold(str(name))):
+            if found := [label for rest in rests for label in owners.get(rest, ())]:
+                return found[0] if len(found) == 1 else None
+    return None
+
+
+def _parts_behind(name: str) -> Iterator[tuple[str, ...]]:
+    """What in the name of a column may name a class: all of it, what stands behind a prefix, or before a suffix.
+
+    Two readings where a mark may be the sign of a number as well.
+    """
+    yield (name,)
+    for prefix in _LONGEST_FIRST:
+        mark, rest = name[len(prefix) : len(prefix) + 1], name[len(prefix) + 1 :]
+        if mark in MARKS and name[: len(prefix)].casefold() == prefix:
+            yield (rest, f"-{rest}") if mark == "-" else (rest,)
+    for suffix in SUFFIXES:
+        rest, mark = name[: -len(suffix) - 1], name[-len(suffix) - 1 : -len(suffix)]
+        if mark in MARKS and name[-len(suffix) :].casefold() == suffix:
+            yield (rest,)
 
 
 def sum_tolerance(classes: int) -> float:
@@ -99,12 +132,13 @@ def scores_named_as_classes(
     >>> scores_named_as_classes(["label", "cat", "dog"], ["cat", "dog"], columns.get)
     ['cat', 'dog']
     """
+    exact = {str(name): name for name in names}
     texts = {_folded(str(name)): name for name in names}
-    found = [texts.get(_folded(str(label))) for label in labels]
-    if len(labels) < 2 or any(name is None for name in found):
+    columns = [exact.get(str(label), texts.get(_folded(str(label)))) for label in labels]
+    if len(labels) < 2 or any(name is None for name in columns) or len(set(columns)) < len(columns):
         return []
     # Other numbers under such names are no scores; where they do not sum to 1, a class may be missing among them.
-    return found if _are_probabilities([values(name) for name in found]) else []
+    return columns if _are_probabilities([values(name) for name in columns]) else []
 
 
 def scores_with_unmet_classes(
@@ -131,8 +165,16 @@ def _are_probabilities(columns: Sequence[NDArray[np.float64] | None]) -> bool:
     return bool((table >= 0).all() and whole.all())
 
 
+def _in_one_case(name: str) -> str:
+    return name.strip().casefold()
+
+
+# A sign is no mark between words: -1 is another class than 1.
+_SIGN = re.compile(r"(?:^|(?<=[\s._-]))-(?=\d|$)")
+
+
 def _folded(name: str) -> str:
-    return re.sub(r"[\s._-]+", "_", name.strip().casefold())
+    return re.sub(r"[\s._-]+", "_", _SIGN.sub("\N{MINUS SIGN}", _in_one_case(name)))
 
 
 def is_numeric(column: Any) -> bool:
@@ -141,3 +183,77 @@ def is_numeric(column: Any) -> bool:
 
     series = nw.from_native(column, allow_series=True, pass_through=True)
     return series.dtype.is_numeric() if isinstance(series, nw.Series) else np.asarray(column).dtype.kind in "iuf"
+
+
+# The hint for columns of scores whose class no case has.
+UNMET = "name every class with --labels "
+
+
+def describe_unmet(names: Sequence[Any]) -> str:
+    """Why columns that are probabilities of all classes only together with those of others were not used."""
+    what = f"the columns {listing(names)} look like scores of classes, of which no case has some"
+    return f"{what}, and were not used; {UNMET}{','.join(map(str, names))}"
+
+
+def describe_unused(names: Sequence[Any], rows: int, first: str) -> str:
+    """Why guessed scores were not used: in so many rows one is missing or not finite, in `first` before others."""
+    what = "1 row has one" if rows == 1 else f"{rows:,} rows have some"
+    return (
+        f"the scores in {listing(names)} were not used, because {what} that is missing or not finite: "
+        f"{'' if rows == 1 else 'first '}{first}"
+    )
+
+
+def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> ColumnError:
+    """The class must come from scores, and which column holds them is not known; `note` says why some were not used."""
+    if "--labels" in note:
+        return ColumnError(write_sentence(note), hint="for example --labels a,b,c (in Python labels=).")
+    likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
+    if len(likely) > 1:
+        why = f"has several columns that may be the score: {listing(likely)}"
+    elif likely:
+        why = f"has the column {likely[0]!r}, and it is not known of which class that is the score"
+    else:
+        why = f"has no column with a usual name for the score of the positive class. It has: {listing(columns.names)}"
+    start = f"T{columns.name[1:]}" if columns.name.startswith("the ") else columns.name
+    return ColumnError(
+        f"{start} {why}.",
+        hint="say which one it is with --score COLUMN (in Python score=), and which class with --positive.",
+    )
+
+
+def guessed_scores(
+    free: Sequence[Any],
+    labels: Sequence[Label],
+    asked: ReadOptions,
+    usable: Callable[[Any], bool],
+    text_in: Callable[[Any], tuple[str, Any] | None] = lambda _: None,
+) -> tuple[list[Any], str]:
+    """Those of the free columns that are scores by their names, or a note why none can be used.
+
+    `text_in` knows where a column that is not usable holds something else than a number, and what.
+
+    >>> from heldout.predictions.source import ReadOptions
+    >>> asked = ReadOptions(None, "refuse", None, None, None)
+    >>> guessed_scores(["p_yes"], ["no", "yes"], asked, lambda column: True)
+    (['p_yes'], '')
+    """
+    labels = with_positive(labels, asked.positive)
+    names = score_columns(free, labels)
+    positive = choose_positive(asked.positive, labels)
+    stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
+    bad = [column for column in names if not usable(column)]
+    # Without the score of a class that was not met, another would be the highest.
+    others = other_classes(free, names)
+    if names and not stray and not bad and not others:
+        return names, ""
+    why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
+    if others and not stray:
+        why = f"{listing(others)} is of a class that no case has; {UNMET}".rstrip()
+    if not names and len(labels) == 1:
+        why = f"all cases are of the class {labels[0]!r}; {UNMET}and the positive one with --positive"
+    if bad and not stray:
+        text = text_in(bad[0])
+        content = "is no column of numbers" if text is None else f"holds {reprlib.repr(text[1])} in {text[0]}"
+        why = f"{str(bad[0])!r} {content}"
+    return [], f"columns that look like scores were not used: {listing(free)}; {why}"

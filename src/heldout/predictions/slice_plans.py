@@ -39,10 +39,10 @@ def value_text(value: Any) -> str:
     return str(value) or EMPTY
 
 
-def apart(label: str, labels: Sequence[str]) -> str:
+def bracket_label(label: str, labels: Sequence[str]) -> str:
     """The label, in brackets once more while a value of the column reads just so.
 
-    >>> apart(MISSING, ["yes", "(missing)"])
+    >>> bracket_label(MISSING, ["yes", "(missing)"])
     '((missing))'
     """
     while label in labels:
@@ -54,7 +54,7 @@ def distinct(labels: Sequence[str]) -> tuple[str, ...]:
     """Labels that can be told apart: an empty text and the text that stands for it are two values."""
     names: list[str] = []
     for label in labels:
-        names.append(apart(label, names))
+        names.append(bracket_label(label, names))
     return tuple(names)
 
 
@@ -97,7 +97,7 @@ def date_text(kind: np.dtype[Any]) -> Callable[[Any], str]:
     return write
 
 
-def called(name: str) -> str:
+def quote_column(name: str) -> str:
     """What sentences call a column."""
     return repr(shorten(visible(name), 60))
 
@@ -114,7 +114,7 @@ def slice_values(values: Any, name: str) -> NDArray[Any] | Coded:
     try:
         return groups(column, name)
     except HeldoutError as error:
-        raise ColumnError(f"The column {called(name)} cannot be made into slices: {error.what}",
+        raise ColumnError(f"The column {quote_column(name)} cannot be made into slices: {error.what}",
                           hint="leave it out, or turn it into text first.") from None  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _unwrapped(values: Any, name: str) -> Any:
 
         values = pd.PeriodIndex(values).to_timestamp()
     try:
-        column = unwrap(values, f"the slice column {called(name)}")
+        column = unwrap(values, f"the slice column {quote_column(name)}")
     except HeldoutError as error:
         raise ColumnError(error.what, hint=error.hint) from None
     if isinstance(column, np.ndarray):
@@ -157,7 +157,7 @@ def refuse_nested(kind: Any, name: str) -> None:
     """Refuse a column each value of which is a list or a record: such values are not a few."""
     if kind.is_nested():
         raise ColumnError(
-            f"The slice column {called(name)} holds lists or records ({kind}), expected one value per case.",
+            f"The slice column {quote_column(name)} holds lists or records ({kind}), expected one value per case.",
             hint="name another column, or write what the cases differ in to a column of its own.",
         )
 
@@ -279,7 +279,7 @@ class SlicePlan:
 
     def _changed(self, what: str) -> ValuesError:
         return ValuesError(
-            f"The column {called(self.name)} holds {what}, which was not there when its values were listed.",
+            f"The column {quote_column(self.name)} holds {what}, which was not there when its values were listed.",
             hint="read data that does not change meanwhile, or leave the column out of the slices.",
         )
 
@@ -297,7 +297,7 @@ def plan_of(values: Any, counts: ArrayLike, name: str, *, bins: int = BINS, exac
     times = np.asarray(counts, dtype=np.int64)
     if len(times) != len(column):
         raise ValuesError(
-            f"The column {called(name)} has {len(column):,} distinct values, but {len(times):,} counts.",
+            f"The column {quote_column(name)} has {len(column):,} distinct values, but {len(times):,} counts.",
             hint="give one count for each value.",
         )
     if isinstance(column, Coded):
@@ -313,7 +313,7 @@ def plan_of(values: Any, counts: ArrayLike, name: str, *, bins: int = BINS, exac
 
 
 def plan_of_coded(
-    labels: tuple[Label, ...], counts: NDArray[np.int64], name: str, *, bins: int = BINS
+    labels: tuple[Label, ...], counts: NDArray[np.int64], name: str, *, bins: int
 ) -> tuple[SlicePlan, NDArray[np.uint8]]:
     """The plan of encoded values, and the slice of each place in `counts`: missing first, then every label."""
     dates = moments(labels)
@@ -329,7 +329,7 @@ def plan_of_coded(
 
 
 def plan_of_numbers(
-    numbers: NumberColumn, kind: np.dtype[Any], name: str, *, gaps: bool, bins: int = BINS, exact: bool = True
+    numbers: NumberColumn, kind: np.dtype[Any], name: str, *, gaps: bool, bins: int, exact: bool = True
 ) -> SlicePlan:
     """Slices of few distinct numbers, periods of dates, or bins with about equally many rows; equal ones share a bin.
 
@@ -348,19 +348,19 @@ def plan_of_numbers(
     else:
         labels = ranges(numbers.spans(ends), as_text)
     missing = len(labels) if gaps else None
-    labels += [apart(MISSING, labels)] * gaps
+    labels += [bracket_label(MISSING, labels)] * gaps
     if not labels:
-        raise ColumnError(f"The column {called(name)} is empty.", hint=SLICE_BY_VALUES)
+        raise ColumnError(f"The column {quote_column(name)} is empty.", hint=SLICE_BY_VALUES)
     note = ""
     if not exact and few is None:
         share = max(numbers.times(end) for end in ends) / numbers.n
         note = (
-            f"the numbers of {called(name)} were counted in small bins: its slices end within "
+            f"the numbers of {quote_column(name)} were counted in small bins: its slices end within "
             f"{100 * share:.2g}% of the rows of where they would end if every number had been kept"
         )
     edges = ends.astype(np.int64).view(kind) if as_text else ends
-    made: Kind = "values" if few is not None else "bins" if periods is None else "periods"
-    return SlicePlan(name, distinct(labels), made, note, edges=edges, missing=missing)
+    plan_kind: Kind = "values" if few is not None else "bins" if periods is None else "periods"
+    return SlicePlan(name, distinct(labels), plan_kind, note, edges=edges, missing=missing)
 
 
 def _plan_of_texts(
@@ -372,7 +372,8 @@ def _plan_of_texts(
     present = int(times.sum())
     if len(known) > MOST_TEXTS and len(known) >= ID_SHARE * present:
         raise ColumnError(
-            f"The column {called(name)} has {len(known):,} different texts in {present:,} rows, so it names the cases.",
+            f"The column {quote_column(name)} has {len(known):,} different texts in {present:,} rows, so it names the "
+            "cases.",
             hint=SLICE_BY_REPEATED,
         )
     note, move = "", np.zeros(len(counts), dtype=np.uint8)
@@ -381,18 +382,18 @@ def _plan_of_texts(
         kept = np.sort(known[np.argsort(-times[known], kind="stable")[:MOST_TEXTS]])
         rare = int(present - times[kept].sum())
         note = (
-            f"of the {len(known):,} values of {called(name)} the {MOST_TEXTS} commonest are slices; the others, "
+            f"of the {len(known):,} values of {quote_column(name)} the {MOST_TEXTS} commonest are slices; the others, "
             f"{rare:,} rows, are together {OTHER}"
         )
     labels = [value_text(names[index]) for index in kept.tolist()]
     values = {names[index]: code for code, index in enumerate(kept.tolist())}
     if len(kept) < len(known):
         move[known + 1] = other = len(labels)
-        labels.append(apart(OTHER, labels))
+        labels.append(bracket_label(OTHER, labels))
     move[kept + 1] = np.arange(len(kept))
     if absent:
         move[0] = missing = len(labels)
-        labels.append(apart(MISSING, labels))
+        labels.append(bracket_label(MISSING, labels))
     return SlicePlan(name, distinct(labels), "values", note, values=values, other=other, missing=missing), move
 
 
@@ -523,7 +524,7 @@ def slices_of_columns(
     source: str,
     taken: Iterable[Any],
     values: Callable[[Any], Any],
-    keep: NDArray[np.bool_] | None = None,
+    keep: NDArray[np.bool_] | None,
 ) -> tuple[tuple[SliceColumn, ...], list[str]]:
     """The slices of a table, and sentences about what was put together or left out; `taken` have another role."""
     if isinstance(asked, Mapping):
@@ -545,12 +546,11 @@ def chosen_slices(
     if not (isinstance(asked, str) and asked == EVERY):
         return _noted([make(name) for name in wanted])
     taken_names = {str(name) for name in taken}
-    free = [name for name in wanted if str(name) not in taken_names]
-    roles = [name for name in free if is_usual("truth", name) or is_usual("predicted", name)]
+    dividing = divisible(wanted, taken_names)
     divided: list[Divided] = []
     out: list[str] = []
-    for name in free:
-        column = None if name in roles else _if_possible(make, name)
+    for name in (name for name in wanted if str(name) not in taken_names):
+        column = _if_possible(make, name) if name in dividing else None
         if column is None:
             out.append(_called(name))
         else:
@@ -561,6 +561,13 @@ def chosen_slices(
     if not columns:
         raise lack_slices(source)
     return columns, notes
+
+
+def divisible(names: Iterable[Any], taken: Iterable[Any]) -> list[Any]:
+    """The columns that may divide the cases where every column was asked for: those without a role, but no classes."""
+    taken_names = {str(name) for name in taken}
+    free = [name for name in names if str(name) not in taken_names]
+    return [name for name in free if not (is_usual("truth", name) or is_usual("predicted", name))]
 
 
 def describe_left_out(names: Sequence[str]) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from heldout.arguments import Missing, listing
+from heldout.arguments import Missing
 from heldout.errors import ColumnError, HeldoutError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.files import column_names, read_table
@@ -27,12 +26,10 @@ from heldout.predictions.case_values import (
 )
 from heldout.predictions.column_roles import (
     CASE_NAMES,
-    UNMET,
     USUAL_NAMES,
     check_apart,
     check_column,
-    describe_unmet,
-    describe_unused,
+    describe_columns,
     group_like,
     guess,
     is_usual,
@@ -41,15 +38,17 @@ from heldout.predictions.column_roles import (
     repeated_values,
     uses,
 )
-from heldout.predictions.containers import index_notes, unwrap
+from heldout.predictions.containers import hint_missing_role, index_notes, unwrap
 from heldout.predictions.label_encoding import Coded, encode, is_missing
-from heldout.predictions.positive_class import choose_positive, with_positive
+from heldout.predictions.positive_class import choose_positive
 from heldout.predictions.score_columns import (
     class_of,
+    describe_unmet,
+    describe_unused,
+    guessed_scores,
     is_numeric,
     may_be_score,
-    other_classes,
-    score_columns,
+    no_scores,
     scores_named_as_classes,
     scores_with_unmet_classes,
 )
@@ -78,18 +77,13 @@ class Source:
     beside: tuple[tuple[str, Coded], ...] = field(default=(), repr=False, compare=False)
 
     def sentence(self) -> str:
-        """Which columns were read, e.g. "truth = actual, predicted = predicted"."""
-        return ", ".join(f"{role} = {column}" for role, column in self.columns)
+        """Which columns were read, e.g. "truth = actual, predicted"."""
+        return describe_columns(self.columns)
 
-    def describe_guesses(self, *, without: str = "") -> str:
-        """Which columns were read, but for one role, and which of them were guessed.
-
-        >>> Source("a.csv", (("truth", "y"), ("score", "p")), ("score",)).describe_guesses()
-        'truth = y, score = p (score guessed from the column names)'
-        """
-        read = ", ".join(f"{role} = {column}" for role, column in self.columns if role != without)
-        guessed = [role for role in self.guessed if role != without]
-        return f"{read} ({listing(guessed)} guessed from the column names)" if read and guessed else read
+    def describe_guesses(self, more: str = "", *, without: str = "", spell: Callable[[str], str] = str) -> str:
+        """Which columns were read, but for one role, and which of them were guessed; `spell` shortens their names."""
+        columns = [(role, spell(column)) for role, column in self.columns if role != without]
+        return describe_columns(columns, [role for role in self.guessed if role != without], more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +235,12 @@ def gather(
     if data is not None:
         if roles.get("truth") is not None:
             raise OptionError(
-                "The truth was given twice: as the first argument and as truth=.",
-                hint="leave out one of them.",
+                "The truth was given twice: as the first argument and as truth=.", hint="leave out one of them."
             )
         roles = {**roles, "truth": data}
     for role in ("truth", "predicted"):
         if roles.get(role) is None and not (role == "predicted" and score is not None):
-            raise OptionError(f"There is no {role} column.", hint=f"pass it as {role}=, one value per case.")
+            raise OptionError(f"There is no {role} column.", hint=hint_missing_role(role, data))
     for role in ROLES:
         if isinstance(roles.get(role), str):
             raise ColumnError(
@@ -266,10 +259,13 @@ def gather(
 
 def _read_frame(data: Any, roles: dict[str, Any], name: str) -> Columns | None:
     """The columns of a data frame or a dictionary; None where the data is one column itself."""
-    import narwhals.stable.v2 as nw
-
     if isinstance(data, Mapping):
         return Columns(data, "the dictionary")
+    if data is None or isinstance(data, np.ndarray | list | tuple):
+        # A column by itself, for which narwhals need not be loaded.
+        return None
+    import narwhals.stable.v2 as nw
+
     try:
         frame = nw.from_native(data, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
@@ -298,11 +294,10 @@ def _read_file(path: str | Path, roles: dict[str, Any], asked: ReadOptions) -> C
     if (many := many_files(path)) is not None:
         return _read_many_files(many, roles, asked)
     name, every = Path(path).name, column_names(path)
-    wanted, _ = columns_of_roles(Columns({}, name, from_file=True, every=every), roles, asked)
-    scores = asked.score_names() or [column for column in every if may_be_score(column)]
-    sliced = slice_names(asked.slices, every, name)
+    named_roles = NamedRoles.of(Columns({}, name, from_file=True, every=every), roles, asked)
+    wanted, sliced = named_roles.wanted, named_roles.slices
     beside = [*sliced, *(column for column in every if may_be_group(column))]
-    named = list(dict.fromkeys([*wanted.values(), *(check_column(column, every, name) for column in scores), *beside]))
+    named = list(dict.fromkeys([*named_roles.taken, *named_roles.free, *beside]))
     # Classes and named slices are few; what names cases or groups is not.
     few = [wanted.get("truth"), wanted.get("predicted"), *(() if asked.slices == "all" else sliced)]
     labels = [column for column in few if column is not None]
@@ -369,11 +364,11 @@ def _with_class_scores(columns: Columns | None, roles: dict[str, Any], asked: Re
             return asked
         labels = asked.labels or encode(columns.values(truths[0]), "truth").classes()
         others = [x for x in free if x != truths[0]]
-        found = scores_named_as_classes(others, labels, numbers)
-        unmet = [] if found or asked.labels else scores_with_unmet_classes(others, labels, numbers)
+        by_class = scores_named_as_classes(others, labels, numbers)
+        unmet = [] if by_class or asked.labels else scores_with_unmet_classes(others, labels, numbers)
     except (HeldoutError, TypeError, ValueError):
         return asked
-    return replace(asked, class_scores=tuple(found), unmet=tuple(unmet))
+    return replace(asked, class_scores=tuple(by_class), unmet=tuple(unmet))
 
 
 def _read_many_files(batches: Batches, roles: dict[str, Any], asked: ReadOptions) -> Columns:
@@ -382,10 +377,8 @@ def _read_many_files(batches: Batches, roles: dict[str, Any], asked: ReadOptions
     import polars as pl
 
     name, every = batches.name, list(batches.names)
-    wanted, _ = columns_of_roles(Columns({}, name, from_file=True, every=every), roles, asked)
-    scores = asked.score_names() or [column for column in every if may_be_score(column)]
-    named = [*wanted.values(), *(check_column(column, every, name) for column in scores)]
-    named += slice_names(asked.slices, every, name)
+    named_roles = NamedRoles.of(Columns({}, name, from_file=True, every=every), roles, asked)
+    wanted, named = named_roles.wanted, [*named_roles.taken, *named_roles.free, *named_roles.slices]
     # Columns that look like groups are looked at by themselves, so those in which the files differ are passed over.
     apart = [column for column in every if may_be_group(column) and column not in named and _differs(batches, column)]
     named += [column for column in every if may_be_group(column) and column not in apart]
@@ -448,6 +441,69 @@ def columns_of_roles(columns: Columns, roles: dict[str, Any], asked: ReadOptions
     return wanted, guessed
 
 
+@dataclass(frozen=True, eq=False)
+class NamedRoles:
+    """Which columns have which role, by their names alone.
+
+    `wanted` are the columns of the roles, `guessed` the roles of which nobody named the column. `scores` were named, or
+    `free` may be scores by their names; `slices` divide the cases.
+    """
+
+    columns: Columns
+    wanted: Mapping[str, Any]
+    guessed: tuple[str, ...] = ()
+    scores: tuple[Any, ...] = ()
+    free: tuple[Any, ...] = ()
+    slices: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Columns, roles: Mapping[str, Any], asked: ReadOptions, **more: Any) -> Self:
+        """The columns of the roles, named or guessed from the names of the columns; no row is read.
+
+        >>> asked = ReadOptions(None, "refuse", None, None, None)
+        >>> NamedRoles.of(Columns({}, "a.csv", every=["y", "p", "p_yes"]), {"predicted": "p"}, asked).free
+        ('p_yes',)
+        """
+        wanted, guessed = columns_of_roles(columns, dict(roles), asked)
+        names, name = columns.names, columns.name
+        scores = tuple(check_column(column, names, name) for column in asked.score_names())
+        free = () if scores else tuple(x for x in names if may_be_score(x) and x not in wanted.values())
+        return cls(columns, wanted, tuple(guessed), scores, free, tuple(slice_names(asked.slices, names, name)), **more)
+
+    @property
+    def called(self) -> dict[str, str]:
+        """The role and the column of each, as errors name them."""
+        return {role: f"{role} (column {column!r})" for role, column in self.wanted.items()}
+
+    @property
+    def makes_predicted(self) -> bool:
+        """Whether the predicted class comes from the scores."""
+        return "predicted" not in self.wanted
+
+    @property
+    def taken(self) -> list[Any]:
+        """The columns that have a role, or are scores."""
+        return list(dict.fromkeys([*self.wanted.values(), *self.scores]))
+
+    @property
+    def idle(self) -> list[tuple[str, str, str]]:
+        """Columns that are called like a role and are not used for it: the role, the column, and a note."""
+        return idle_columns(self.columns, list(self.wanted), list(map(str, self.slices)))
+
+    def source(self, predictions: Predictions, group_like: tuple[tuple[str, int, int], ...] = ()) -> Source:
+        """What was read, once the predictions are known."""
+        scores = list(map(str, self.scores))
+        named = named_roles(dict(self.wanted), scores, predictions, made=self.makes_predicted)
+        return Source(self.columns.name, tuple(named), self.guessed, group_like, tuple(self.idle))
+
+
+def roles_of_values(roles: Mapping[str, Any], asked: ReadOptions) -> list[str]:
+    """The roles for which values were given, and not the name of a column."""
+    given = [role for role in ROLES if roles.get(role) is not None and not is_name(roles[role])]
+    given += ["score"] * (asked.score is not None and not asked.score_names())
+    return given + ["slices"] * isinstance(asked.slices, Mapping)
+
+
 def _guess_fold(columns: Columns, wanted: dict[str, Any], asked: ReadOptions) -> dict[str, Any]:
     """The one column that is called like folds, where it has no other use; with rows at hand, one that is complete."""
     sliced = [] if asked.slices == "all" else slice_names(asked.slices, columns.names, columns.name)
@@ -504,8 +560,7 @@ def _chosen(columns: Columns, roles: dict[str, Any], asked: ReadOptions) -> tupl
     divided, slice_notes = slices_of_columns(asked.slices, columns.names, columns.name, used, columns.values, keep)
     sliced = [x.name for x in divided]
     idle = idle_columns(columns, [role for role in ROLES if values[role] is not None], sliced)
-    notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else [])]
-    notes += indexes
+    notes = [*columns.notes, *(note for *_, note in idle), *([scores.note] if scores.note else []), *indexes]
     predictions = assemble(
         **values,
         score=raw,
@@ -589,24 +644,6 @@ def _not_used(columns: Columns, role: str, column: Any, *, sliced: bool) -> str:
     return f"the column {column!r} of {columns.name} was {what}; {how}{' so' * sliced}"
 
 
-def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> ColumnError:
-    """The class must come from scores, and which column holds them is not known; `note` says why some were not used."""
-    if "--labels" in note:
-        return ColumnError(f"{note[0].upper()}{note[1:]}.", hint="for example --labels a,b,c (in Python labels=).")
-    likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
-    if len(likely) > 1:
-        why = f"has several columns that may be the score: {listing(likely)}"
-    elif likely:
-        why = f"has the column {likely[0]!r}, and it is not known of which class that is the score"
-    else:
-        why = f"has no column with a usual name for the score of the positive class. It has: {listing(columns.names)}"
-    start = f"T{columns.name[1:]}" if columns.name.startswith("the ") else columns.name
-    return ColumnError(
-        f"{start} {why}.",
-        hint="say which one it is with --score COLUMN (in Python score=), and which class with --positive.",
-    )
-
-
 def _score_name(names: Sequence[str], predictions: Predictions) -> str:
     """The columns of scores; of several, where one serves for all classes, only that one, or it less the other."""
     scores, positive = predictions.scores, predictions.positive
@@ -657,39 +694,3 @@ def _guessed(columns: Columns, values: dict[str, Any], free: list[Any], asked: R
     if bad.any() and asked.missing != "drop" and not needed:
         return FoundScores(note=describe_unused(names, int(bad.sum()), f"row {int(bad.argmax()) + 1:,}"))
     return FoundScores(raw, tuple(map(str, names)), guessed=True)
-
-
-def guessed_scores(
-    free: Sequence[Any],
-    labels: Sequence[Label],
-    asked: ReadOptions,
-    usable: Callable[[Any], bool],
-    text_in: Callable[[Any], tuple[str, Any] | None] = lambda _: None,
-) -> tuple[list[Any], str]:
-    """Those of the free columns that are scores by their names, or a note why none can be used.
-
-    `text_in` knows where a column that is not usable holds something else than a number, and what.
-
-    >>> asked = ReadOptions(None, "refuse", None, None, None)
-    >>> guessed_scores(["p_yes"], ["no", "yes"], asked, lambda column: True)
-    (['p_yes'], '')
-    """
-    labels = with_positive(labels, asked.positive)
-    names = score_columns(free, labels)
-    positive = choose_positive(asked.positive, labels)
-    stray = len(names) == 1 and (positive is None or class_of(str(names[0]), labels) not in (None, positive))
-    bad = [column for column in names if not usable(column)]
-    # Without the score of a class that was not met, another would be the highest.
-    others = other_classes(free, names)
-    if names and not stray and not bad and not others:
-        return names, ""
-    why = "the positive class is not known (--positive)" if stray and positive is None else "name them with --score"
-    if others and not stray:
-        why = f"{listing(others)} is of a class that no case has; {UNMET}".rstrip()
-    if not names and len(labels) == 1:
-        why = f"all cases are of the class {labels[0]!r}; {UNMET}and the positive one with --positive"
-    if bad and not stray:
-        text = text_in(bad[0])
-        content = "is no column of numbers" if text is None else f"holds {reprlib.repr(text[1])} in {text[0]}"
-        why = f"{str(bad[0])!r} {content}"
-    return [], f"columns that look like scores were not used: {listing(free)}; {why}"

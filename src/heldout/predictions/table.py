@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import Missing, listing
+from heldout.arguments import MISSING, Missing, listing
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Label, join_labels, sort_labels
 from heldout.evidence.confusion import NAME_EVERY_CLASS
@@ -27,6 +27,7 @@ from heldout.predictions.case_values import (
     area_of,
     check_weight,
     groups,
+    row_name,
     settle_scores,
     take_rows,
     weighted_rows,
@@ -84,9 +85,9 @@ class NothingWholeError(ValuesError):
 
 def check_missing_word(missing: Any, needed: str = "truth or prediction") -> None:
     """Refuse any other word than the two for what is done with missing values; rows without `needed` are left out."""
-    if missing not in ("refuse", "drop"):
+    if missing not in MISSING:
         raise OptionError(
-            f"missing must be 'refuse' or 'drop'. Got {missing!r}.",
+            f"missing must be {' or '.join(map(repr, MISSING))}. Got {missing!r}.",
             hint=f"missing='drop' leaves out rows without {needed}, and says how many.",
         )
 
@@ -216,7 +217,7 @@ def assemble(
     if "weight" in columns:
         check_weight(columns["weight"], rows)
     lost = 0 if keep is None else len(keep) - int(keep.sum())
-    columns, names, joined, of_labels = _settle_labels(columns, labels)
+    columns, names, joined, of_labels = _settle_labels(columns, labels, met=score is not None)
     if score is not None and score.values.ndim == 1:
         names = with_positive(names, positive)
     kept, scores = choose_positive(positive, names), None
@@ -266,14 +267,17 @@ def assemble(
 
 
 def _settle_labels(
-    columns: dict[str, Any], labels: Sequence[Label] | None
+    columns: dict[str, Any], labels: Sequence[Label] | None, *, met: bool
 ) -> tuple[dict[str, Any], tuple[Label, ...], str, list[str]]:
-    """The columns with the prediction in the labels of the truth, all labels, and what is said of them."""
+    """The columns with the prediction in the labels of the truth, all labels, and what is said of them.
+
+    Of whole numbers the labels span those between, too, unless only those that were `met` may count.
+    """
     truth, joined, of_labels = columns["truth"], "", []
     if "predicted" in columns:
-        names, predicted, joined = _joined(truth, columns["predicted"])
+        names, predicted, joined = _joined(truth, columns["predicted"], met=met)
         columns = {**columns, "predicted": predicted}
-        of_labels = _strangers(truth, predicted)
+        of_labels = _note_disjoint_labels(truth, predicted)
     else:
         names = truth.classes() if truth.declared else sort_labels(truth.classes())
     of_labels += suspicions(names)
@@ -423,11 +427,12 @@ def _two_classes(
     return pair, choose_positive(positive, pair)
 
 
-def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, str]:
+def _joined(truth: Coded, predicted: Coded, *, met: bool) -> tuple[tuple[Label, ...], Coded, str]:
     """All labels of both columns, the prediction in the labels of the truth, and what is said if types differ."""
     first, second = truth.labels, predicted.labels
     joined = ""
-    if truth.declared or predicted.declared or {type(x) for x in first[:1]} != {type(x) for x in second[:1]}:
+    differ = {type(x) for x in first[:1]} != {type(x) for x in second[:1]}
+    if met or differ or truth.declared or predicted.declared:
         # Codes of integers stand for labels that may not occur; here only those that do may count.
         first, second = truth.classes(), predicted.classes()
         rename, joined = renamed(first, second)
@@ -440,10 +445,10 @@ def _joined(truth: Coded, predicted: Coded) -> tuple[tuple[Label, ...], Coded, s
     return join_labels(first, second), predicted, joined
 
 
-def strangers_note(truth: Sequence[Label], predicted: Sequence[Label]) -> str:
+def disjoint_labels_note(truth: Sequence[Label], predicted: Sequence[Label]) -> str:
     """What is said where no label that occurs in one column occurs in the other.
 
-    >>> print(strangers_note(["a"], ["b"]))
+    >>> print(disjoint_labels_note(["a"], ["b"]))
     truth and prediction have no label in common, so every case counts as wrong: truth has 'a'; prediction has 'b'
     """
     return (
@@ -452,16 +457,16 @@ def strangers_note(truth: Sequence[Label], predicted: Sequence[Label]) -> str:
     )
 
 
-def _strangers(truth: Coded, predicted: Coded) -> list[str]:
+def _note_disjoint_labels(truth: Coded, predicted: Coded) -> list[str]:
     """What is said if no label that occurs in one column occurs in the other; codes of integers span more labels."""
     head = np.arange(min(len(truth), HEAD))
     if len(truth) < 2 or not set(truth.taken(head).met()).isdisjoint(predicted.taken(head).met()):
         return []
     both = truth.met(), predicted.met()
-    return [strangers_note(*both)] if set(both[0]).isdisjoint(both[1]) else []
+    return [disjoint_labels_note(*both)] if set(both[0]).isdisjoint(both[1]) else []
 
 
-def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) -> None:
+def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn]) -> None:
     sizes = {name: len(column) for name, column in columns.items()}
     sizes |= {f"the slice column {column.name!r}": len(column) for column in slices}
     if len(set(sizes.values())) > 1:
@@ -472,7 +477,7 @@ def _same_length(columns: dict[str, Any], slices: Sequence[SliceColumn] = ()) ->
 
 
 def _without_missing(
-    columns: dict[str, Any], missing: Missing, rows: NDArray[Any] | None = None
+    columns: dict[str, Any], missing: Missing, rows: NDArray[Any] | None
 ) -> tuple[dict[str, Any], dict[str, int], NDArray[np.bool_] | None]:
     """The columns without the rows that lack a value, how many each lacks, and which rows were kept if not all."""
     gaps: dict[str, NDArray[np.bool_]] = {}
@@ -487,26 +492,33 @@ def _without_missing(
         return columns, {}, None
     lacking = {name: int(where.sum()) for name, where in gaps.items()}
     lost = np.logical_or.reduce(list(gaps.values()))
-    if missing == "refuse":
-        first = int(np.flatnonzero(lost)[0] if rows is None else rows[lost][0])
-        raise refuse_missing(int(lost.sum()), len(lost), lacking, first)
-    if lost.all():
-        raise NothingWholeError.of(len(lost), lacking)
+    first = int(np.flatnonzero(lost)[0] if rows is None else rows[lost][0])
+    check_lost(int(lost.sum()), len(lost), lacking, missing, first)
     keep = ~lost
     kept = {name: column.taken(keep) if isinstance(column, Coded) else column[keep] for name, column in columns.items()}
     return kept, lacking, keep
 
 
-def refuse_missing(lost: int, rows: int, lacking: Mapping[str, int], first: int) -> ValuesError:
-    """The error of so many rows that lack a value; `first` is the place, from 0, of the first of them.
+def check_lost(
+    lost: int, rows: int, lacking: Mapping[str, int], missing: Missing, first: int | str | None = None
+) -> None:
+    """Refuse rows that lack a value, unless they are to be left out and others remain."""
+    if lost and missing == "refuse":
+        raise refuse_missing(lost, rows, lacking, first)
+    if lost and lost == rows:
+        raise NothingWholeError.of(rows, lacking)
+
+
+def refuse_missing(lost: int, rows: int, lacking: Mapping[str, int], first: int | str | None = None) -> ValuesError:
+    """The error of so many rows that lack a value; `first` is the place of the first of them, as `row_name` takes it.
 
     >>> print(refuse_missing(2, 10, {"score": 2}, 4).what)
     2 of 10 rows have missing values: score in 2; the first is row 5.
     """
     counts = ", ".join(f"{name} in {number:,}" for name, number in lacking.items())
     what = "rows has a missing value" if lost == 1 else "rows have missing values"
-    where = f"it is row {first + 1:,}" if lost == 1 else f"the first is row {first + 1:,}"
-    return ValuesError(f"{lost:,} of {rows:,} {what}: {counts}; {where}.", hint=DROP_MISSING)
+    where = "" if first is None else f"; {'it' if lost == 1 else 'the first'} is {row_name(first)}"
+    return ValuesError(f"{lost:,} of {rows:,} {what}: {counts}{where}.", hint=DROP_MISSING)
 
 
 def dropped_note(lost: int, rows: int, lacking: Mapping[str, int]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heldout.arguments import listing
+from heldout.arguments import capitalize, listing
 from heldout.comparisons.best import Best, BestBy
 from heldout.comparisons.comparison import UNNAMED, ModelTable, Pair, PairwiseComparison
 from heldout.comparisons.corrections import is_significant
@@ -17,7 +18,7 @@ from heldout.comparisons.pair_test import OmnibusTest
 from heldout.comparisons.paired_scores import AREAS
 from heldout.curves import precision_recall, reliability, roc
 from heldout.curves.curve import CHECK_CLASSES
-from heldout.curves.curve_chart import TONES, draw_together, overlay
+from heldout.curves.curve_chart import draw_together, overlay
 from heldout.curves.decision import GRID
 from heldout.curves.roc import FPR, one_class
 from heldout.curves.thinning import shortened
@@ -26,8 +27,8 @@ from heldout.intervals.fold_scores import FoldScores
 from heldout.measures.catalogue import read_quantity
 from heldout.measures.quantity import Bound
 from heldout.report.evaluation import titled
-from heldout.report.interval_chart import Mark, forest_chart, interval_chart
-from heldout.report.overview import MAPPED, has_rare_positives, make_heatmap, span
+from heldout.report.interval_chart import Mark, estimate_cells, forest_chart, interval_chart
+from heldout.report.overview import MAPPED, has_rare_positives, make_heatmap
 from heldout.report.review import count_fired, findings_section
 from heldout.result import Form
 from heldout.show.blocks import (
@@ -44,10 +45,13 @@ from heldout.show.blocks import (
     Style,
     Table,
     Title,
+    head_columns,
+    head_interval,
     pick,
     provenance_section,
+    value_and_interval,
 )
-from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
+from heldout.show.chart import TONES, Axis, Chart, Dots, Ribbon, Stroke, Tips
 from heldout.show.numbers import digits_between, number, share, show_p
 
 if TYPE_CHECKING:
@@ -65,7 +69,7 @@ def render_comparison(comparison: PairwiseComparison, form: Form) -> list[Block]
     return comparison_page(comparison) if form == "page" else comparison_blocks(comparison, full=form == "full")
 
 
-def comparison_blocks(comparison: PairwiseComparison, *, full: bool = False, curves: bool = True) -> list[Block]:
+def comparison_blocks(comparison: PairwiseComparison, *, full: bool, curves: bool = True) -> list[Block]:
     """The report; `full` adds every figure of every test, `curves` says in words where two ROC curves cross."""
     many = len(comparison.names) > 2
     title = (
@@ -80,14 +84,14 @@ def comparison_blocks(comparison: PairwiseComparison, *, full: bool = False, cur
     blocks += [
         Prose(f"{named(p)}: {p.margin.verdict}", label="Margin") for p in comparison.pairs if p.margin is not None
     ]
-    blocks.append(Prose(comparison.reason, label="How"))
-    crossed = _crossing(comparison) if curves else ""
-    blocks += [Prose(crossed, label="Curves")] if crossed else []
     # Which may be the best by the first measure is marked in the table of models.
-    blocks += best_tables(comparison.best, every=True) if full else []
+    blocks += best_tables(comparison.best) if full else []
     blocks.append(_differences(comparison))
     if full:
         blocks.append(_tests(comparison))
+    crossed = _crossing(comparison) if curves else ""
+    blocks += [Prose(crossed, label="Curves")] if crossed else []
+    blocks.append(Prose(comparison.reason, label="How"))
     blocks += [Prose(_omnibus(test), label="All") for test in comparison.omnibus]
     if many:
         pairs = len({(pair.a, pair.b) for pair in comparison.pairs})
@@ -95,12 +99,15 @@ def comparison_blocks(comparison: PairwiseComparison, *, full: bool = False, cur
         how = "there are no p-values" if all(math.isnan(p.p) for p in comparison.pairs) else how
         # That they are not corrected is a finding.
         blocks.append(Note(f"{len(comparison.names)} classifiers make {pairs} comparisons{'; ' * bool(how)}{how}."))
-    found = " ".join(finding.title for finding in comparison.review.fired)
+    titles = " ".join(finding.title for finding in comparison.review.fired)
     # That both give the same is said by the verdict.
     tests = dict.fromkeys(pair.tested.note for pair in comparison.pairs if pair.tested.note and not pair.alike)
     # A note of a test that a finding repeats is shown once.
-    said = dict.fromkeys([*comparison.notes, *(text for text in tests if text.rstrip(".") not in found)])
-    blocks += [Note(_sentence(text, comparison.names), "warning") for text in said]
+    remarks = [
+        *_said_once(comparison.notes, comparison.names),
+        *(text for text in tests if text.rstrip(".") not in titles),
+    ]
+    blocks += [Note(_sentence(text, comparison.names), "warning") for text in dict.fromkeys(remarks)]
     return [*blocks, *(comparison.review.full_blocks() if full else comparison.review.blocks())]
 
 
@@ -112,9 +119,30 @@ def _crossing(comparison: PairwiseComparison) -> str:
     return comparison.curves.describe_crossing(*comparison.names) if by_area else ""
 
 
+def _said_once(notes: Iterable[str], names: Sequence[str]) -> list[str]:
+    """The notes; one that is said alike of several classifiers is said of all of them together.
+
+    >>> _said_once(["a: 'w' of a was not used", "b: 'w' of b was not used", "b: late"], ["a", "b"])
+    ["a, b: 'w' was not used", 'b: late']
+    >>> _said_once(["late", "late"], ["a", "b"])
+    ['late']
+    """
+    gathered: dict[str, list[tuple[str, str]]] = {}
+    for note in dict.fromkeys(notes):
+        name = next((name for name in names if note.startswith(f"{name}: ")), "")
+        # A file that is given twice is told by a number, which what is said of its columns does not have.
+        file = re.sub(r" \(\d+\)$", "", name)
+        alike = note.removeprefix(f"{name}: ").replace(f" of {file} ", " ") if name else note
+        gathered.setdefault(alike, []).append((name, note))
+    return [
+        said[0][1] if len(said) == 1 else f"{listing([name for name, _ in said], most=3)}: {alike}"
+        for alike, said in gathered.items()
+    ]
+
+
 def _sentence(text: str, names: Sequence[str]) -> str:
     """A note as a sentence; one that begins with the name of a classifier keeps it as it is written."""
-    of_one = any(text.startswith((f"{name}:", f"{name} ")) for name in names)
+    of_one = any(text.startswith((f"{name}:", f"{name},", f"{name} ")) for name in names)
     start = text[:1] if of_one else text[:1].upper()
     return f"{start}{text[1:].rstrip('.')}."
 
@@ -145,10 +173,10 @@ def _verdicts(comparison: PairwiseComparison, *, full: bool) -> list[str]:
 def render_best(best: Best, form: Form) -> list[Block]:
     """Which may be the best: a sentence and a table for each measure, whatever the form."""
     del form
-    names = [one.name for one in best.measures[0].contenders]
+    names = [contender.name for contender in best.measures[0].contenders]
     verdicts = [by.verdict for by in best.measures if by.verdict]
     title = Title(f"The best of {len(names)}", f"level {best.level:g}")
-    return [title, *([Prose("\n".join(verdicts), label="Verdict")] if verdicts else []), *best_tables(best, every=True)]
+    return [title, *([Prose("\n".join(verdicts), label="Verdict")] if verdicts else []), *best_tables(best)]
 
 
 def render_models(models: ModelTable, form: Form) -> list[Block]:
@@ -167,7 +195,7 @@ def models_table(models: ModelTable) -> Table:
     for e, limited in zip(first, known, strict=True):
         bound = _bound(e.measure)
         title = e.measure if bound is None else titled(replace(e, class_=None) if len(classes) == 1 else e)
-        columns += [Column(title, "right"), *([Column("")] if limited else [])]
+        columns += value_and_interval(title) if limited else [Column(title, "right")]
     rows: list[tuple[Cell, ...]] = []
     for name, line in zip(models.names, models.estimates, strict=True):
         cells: list[Cell] = [name]
@@ -183,12 +211,9 @@ def models_table(models: ModelTable) -> Table:
     return Table(tuple(columns), tuple(rows), caption, "models")
 
 
-def best_tables(best: Best | None, *, every: bool) -> list[Table]:
-    """For each measure, or the first alone, how far each is ahead of the best of the others."""
-    if best is None:
-        return []
-    kept = [by for by in best.measures if by.contenders]
-    return [_best_table(by) for by in (kept if every else kept[:1])]
+def best_tables(best: Best | None) -> list[Table]:
+    """For each measure, how far each is ahead of the best of the others."""
+    return [] if best is None else [_best_table(by) for by in best.measures if by.contenders]
 
 
 def _best_table(by: BestBy) -> Table:
@@ -197,19 +222,19 @@ def _best_table(by: BestBy) -> Table:
     lower = bound is not None and bound.measure.direction == "lower"
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            one.name,
-            Number(one.value, style),
-            Range(one.low, one.high, style, digits_between(one.low, one.high) if style == "share" else None),
-            "yes" if one.may_be_best else "no",
+            contender.name,
+            Number(contender.value, style),
+            Range(
+                contender.low,
+                contender.high,
+                style,
+                digits_between(contender.low, contender.high) if style == "share" else None,
+            ),
+            "yes" if contender.may_be_best else "no",
         )
-        for one in sorted(by.contenders, key=lambda one: one.value if lower else -one.value)
+        for contender in sorted(by.contenders, key=lambda contender: contender.value if lower else -contender.value)
     )
-    columns = (
-        Column("model"),
-        Column(by.title, "right"),
-        Column("ahead of the best of the others"),
-        Column("may be the best"),
-    )
+    columns = head_columns("model", Column(by.title, "right"), "ahead of the best of the others", "may be the best")
     return Table(columns, rows, f"The best by {by.title}, {100 * by.level:g} % for all at once", "best")
 
 
@@ -227,13 +252,25 @@ def named(pair: Pair) -> str:
     return f"{pair.average} {title}" if pair.average else title
 
 
+def _name_beside(pair: Pair, comparison: PairwiseComparison) -> str:
+    """The measure without its class, where the table of models names one class for all measures."""
+    one_class = len(comparison.names) > 2 and len({p.class_ for p in comparison.pairs} - {None}) == 1
+    return named(replace(pair, class_=None) if one_class else pair)
+
+
+def _round_up(reach: float) -> float:
+    step = 10.0 ** (math.floor(math.log10(reach)) - 1)
+    return float(f"{math.ceil(reach / step - 1e-9) * step:.12g}")
+
+
 def _differences(comparison: PairwiseComparison) -> Table:
     """One line per pair and measure, with the difference drawn around zero."""
     many = len(comparison.names) > 2
     widest = max(
         [abs(x) for p in comparison.pairs for x in (p.tested.low, p.tested.high) if math.isfinite(x)], default=1.0
     )
-    reach = max(min(widest, 1.0), 1e-9)
+    # Its ends are written over the track: two digits are enough.
+    reach = _round_up(max(min(widest, 1.0), 1e-9))
     rows: list[tuple[Cell, ...]] = []
     for pair in comparison.pairs:
         t = pair.tested
@@ -241,11 +278,13 @@ def _differences(comparison: PairwiseComparison) -> Table:
         style: Style = "share" if bound is not None and bound.measure.bounded else "plain"
         digits = digits_between(t.low, t.high) if style == "share" else None
         drawn = style == "share" and math.isfinite(t.low) and math.isfinite(t.high)
-        cells: list[Cell] = [f"{pair.a} − {pair.b}"] if many else []
+        # Of many models the values stand in the table of models, which names the class too.
+        cells: list[Cell] = (
+            [f"{pair.a} − {pair.b}", _name_beside(pair, comparison)]
+            if many
+            else [named(pair), Number(pair.value_a, style, digits), Number(pair.value_b, style, digits)]
+        )
         cells += [
-            named(pair),
-            Number(pair.value_a, style, digits),
-            Number(pair.value_b, style, digits),
             Number(t.difference, style, digits),
             Range(t.low, t.high, style, digits),
             *([] if comparison.best is None else [_together(pair, style, digits)]),
@@ -253,17 +292,13 @@ def _differences(comparison: PairwiseComparison) -> Table:
             Span(t.difference, t.low, t.high, -reach, reach) if drawn and not many else None,
         ]
         rows.append(tuple(cells))
-    first = [Column("pair")] if many else []
-    heads = (
-        ("first", "second") if many else (comparison.names[0], comparison.names[1] if len(comparison.names) > 1 else "")
-    )
+    heads = (comparison.names[0], comparison.names[1] if len(comparison.names) > 1 else "")
     columns = (
-        *first,
+        *([Column("pair")] if many else []),
         Column("measure"),
-        Column(heads[0], "right"),
-        Column(heads[1], "right"),
+        *([] if many else [Column(head, "right") for head in heads]),
         Column("difference", "right"),
-        Column(f"{100 * comparison.level:g} % interval"),
+        Column(head_interval(comparison.level)),
         *(() if comparison.best is None else (Column("all pairs at once"),)),
         Column("p", "right"),
         Column(""),
@@ -279,10 +314,11 @@ def _together(pair: Pair, style: Style, digits: int | None) -> Cell:
 
 
 def _tests(comparison: PairwiseComparison) -> Table:
+    many = len(comparison.names) > 2
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            f"{pair.a} − {pair.b}",
-            named(pair),
+            *([f"{pair.a} − {pair.b}"] if many else []),
+            _name_beside(pair, comparison),
             pair.tested.method,
             Number(pair.tested.statistic, "plain"),
             Number(pair.tested.df, "plain"),
@@ -293,16 +329,16 @@ def _tests(comparison: PairwiseComparison) -> Table:
         )
         for pair in comparison.pairs
     )
-    columns = (
-        Column("pair"),
-        Column("measure"),
+    columns = head_columns(
+        *(["pair"] if many else []),
+        "measure",
         Column("method", wrap=True),
-        Column("statistic", "right"),
-        Column("df", "right"),
-        Column("p, not corrected", "right"),
-        Column("effect", "right"),
+        ">statistic",
+        ">df",
+        ">p, not corrected" if comparison.correction else ">p",
+        ">effect",
         Column("", wrap=True),
-        Column("n", "right"),
+        ">n",
     )
     return Table(columns, rows, "The tests", "tests")
 
@@ -310,13 +346,13 @@ def _tests(comparison: PairwiseComparison) -> Table:
 def _omnibus(test: OmnibusTest) -> str:
     start = f"{test.about}, by {test.method}"
     if math.isnan(test.p):
-        return f"{start[:1].upper()}{start[1:]}: {test.undefined or test.note}."
+        return f"{capitalize(start)}: {test.undefined or test.note}."
     df = "" if math.isnan(test.df) else f", df = {test.df:g}"
     told = "differ" if is_significant(test.p, test.level) else "cannot be told apart"
     p = show_p(test.p) if test.p < 0.001 else f"= {show_p(test.p)}"
     figures = "" if math.isnan(test.statistic) else f"statistic {number(test.statistic, 'plain')}{df}, "
     note = f" ({test.note})" if test.note else ""
-    return f"{start[:1].upper()}{start[1:]}: {figures}p {p}: together they {told}{note}."
+    return f"{capitalize(start)}: {figures}p {p}: together they {told}{note}."
 
 
 # Charts of differences hold measures that share a scale; the most differences in one chart.
@@ -340,13 +376,19 @@ def comparison_page(comparison: PairwiseComparison) -> list[Block]:
         findings_section(comparison.review),
     ]
     best = [
-        table for table in tables if table.caption in {one.caption for one in best_tables(comparison.best, every=True)}
+        table
+        for table in tables
+        if table.caption in {best_table.caption for best_table in best_tables(comparison.best)}
     ]
     tables = [table for table in tables if table not in best]
     if best:
         blocks.append(Section("Which may be the best", tuple(best), "best"))
-    said = [Prose("\n".join(verdicts))] if len(verdicts) > len(brief[:SHOWN_FIRST]) else []
-    blocks.append(Section("Differences", (*said, *prose, *_charts(comparison), *tables[:1]), "differences"))
+    more_verdicts = [Prose("\n".join(verdicts))] if len(verdicts) > len(brief[:SHOWN_FIRST]) else []
+    first = [block for block in prose if block.label == "Margin"]
+    how = [block for block in prose if block not in first]
+    blocks.append(
+        Section("Differences", (*more_verdicts, *first, *_charts(comparison), *tables[:1], *how), "differences")
+    )
     blocks += _curves(comparison, charts)
     blocks += _matrices(comparison)
     if tables[1:]:
@@ -366,28 +408,30 @@ def comparison_page(comparison: PairwiseComparison) -> list[Block]:
 
 def _overview(comparison: PairwiseComparison, models: Table, charts: list[Chart]) -> Overview:
     """Every model by the leading measure with its interval drawn, a chart of all, and the table of all measures."""
-    found, held = count_fired(comparison.review), comparison.models()
-    leading = [line[0] for line in held.estimates]
+    counts, models_compared = count_fired(comparison.review), comparison.models()
+    leading = [line[0] for line in models_compared.estimates]
     bound = _bound(leading[0].measure)
-    title = leading[0].measure if bound is None else titled(leading[0])
+    # The table below names the class, where it is the same for all measures.
+    classes = {e.class_ for e in models_compared.estimates[0]} - {None}
+    shown = replace(leading[0], class_=None) if len(classes) == 1 else leading[0]
+    title = leading[0].measure if bound is None else titled(shown)
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             name,
-            Number(e.value, e.style, e.digits, marked=name in held.marked[0]),
-            Range(e.low, e.high, e.style, e.digits),
-            span(e),
+            Number(e.value, e.style, e.digits, marked=name in models_compared.marked[0]),
+            *estimate_cells(e)[1:],
         )
-        for name, e in zip(held.names, leading, strict=True)
+        for name, e in zip(models_compared.names, leading, strict=True)
     )
-    heads = (Column("model"), Column(title, "right"), Column(f"{100 * held.level:g} % interval"), Column(""))
-    more = _brief_differences(comparison) if len(held) == 2 else None
-    return Overview(Table(heads, rows), None, charts[0] if charts else None, found, more, models)
+    heads = head_columns("model", Column(title, "right"), head_interval(models_compared.level), "")
+    more = _brief_differences(comparison) if len(models_compared) == 2 else None
+    return Overview(Table(heads, rows), None, charts[0] if charts else None, counts, more, models)
 
 
 def _brief_differences(comparison: PairwiseComparison) -> Table:
     """Of two classifiers only the differences, drawn around zero."""
     whole = _differences(comparison)
-    wanted = ("measure", "difference", f"{100 * comparison.level:g} % interval", "")
+    wanted = ("measure", "difference", head_interval(comparison.level), "")
     kept = [at for at, column in enumerate(whole.columns) if column.header in wanted]
     return replace(pick(whole, kept[:4]), caption="")
 
@@ -398,15 +442,15 @@ def _charts(comparison: PairwiseComparison) -> list[Chart]:
     many = len(comparison.names) > 2
     for pair in comparison.pairs:
         groups.setdefault(named(pair) if many else f"{pair.a} − {pair.b}", []).append(pair)
-    made = []
-    for title, held in groups.items():
-        marks = _marks(held, many=many)
+    charts = []
+    for title, pairs in groups.items():
+        marks = _marks(pairs, many=many)
         level = f"Dots: the difference, bars: its {100 * comparison.level:g} % interval. Zero is no difference."
         chart = interval_chart(
             marks, f"Differences: {title}", "difference", lines=[("no difference", 0.0)], detail=level
         )
-        made += [] if chart is None else [chart]
-    return made
+        charts += [] if chart is None else [chart]
+    return charts
 
 
 def draw_differences(comparison: PairwiseComparison, measure: str | None = None) -> Chart:
@@ -449,17 +493,17 @@ def _curves(comparison: PairwiseComparison, charts: list[Chart]) -> list[Block]:
     """The curves of all classifiers overlaid, and the verdict on the ROC curves of the first two."""
     if not charts:
         return []
-    said: list[Block] = []
+    remarks: list[Block] = []
     if comparison.curves is not None:
         try:
-            found = comparison.roc()
+            roc_pair = comparison.roc()
         except HeldoutError:
             pass
         else:
-            said = [] if found.undefined else [Prose(found.verdict)]
+            remarks = [] if roc_pair.undefined else [Prose(roc_pair.verdict)]
     left = len(comparison.judged) - len(TONES)
-    said += [Prose(f"The curves of the first {len(TONES)}; {left:,} are not drawn.")] if left > 0 else []
-    return [Section("Curves", (*said, *charts), "curves")]
+    remarks += [Prose(f"The curves of the first {len(TONES)}; {left:,} are not drawn.")] if left > 0 else []
+    return [Section("Curves", (*remarks, *charts), "curves")]
 
 
 def overlaid_curves(comparison: PairwiseComparison) -> list[Chart]:
@@ -485,10 +529,10 @@ def overlaid_curves(comparison: PairwiseComparison) -> list[Chart]:
     if has_rare_positives(scored[0][1]):
         charts.reverse()
     tallied = [scores.evidence.probabilities for _, _, scores in scored]
-    sums = [one for one in tallied if one is not None]
+    sums = [tally for tally in tallied if tally is not None]
     if len(sums) == len(scored):
         try:
-            curves = [reliability(one, level=comparison.level, positive=scored[0][1].positive) for one in sums]
+            curves = [reliability(tally, level=comparison.level, positive=scored[0][1].positive) for tally in sums]
             charts.append(draw_together(curves, names))
         except HeldoutError:
             pass

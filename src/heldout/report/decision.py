@@ -1,4 +1,4 @@
-"""The report of a chosen threshold: the answer, what it gives, and what the alternatives give."""
+"""The report of a decision: the threshold or the ways of deciding, what they give, and what the alternatives give."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from heldout.arguments import capitalize, write_sentence
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find
 from heldout.report.evaluation_charts import draw_confusion
-from heldout.report.interval_chart import Mark, forest_chart, track_floor
+from heldout.report.interval_chart import Mark, estimate_cells, forest_chart, track_floor
 from heldout.result import Form
 from heldout.show.blocks import (
     Block,
@@ -21,14 +22,16 @@ from heldout.show.blocks import (
     Prose,
     Range,
     Section,
-    Span,
     Style,
     Table,
     Title,
+    head_columns,
+    head_interval,
     provenance_section,
 )
 from heldout.show.chart import Chart
-from heldout.show.numbers import UNDEFINED, count, limits, number, percent
+from heldout.show.numbers import UNDEFINED, count, in_brackets, number, percent, plain
+from heldout.thresholds.classes import CostOfDecision
 from heldout.thresholds.decision import ThresholdDecision, knowing_of_the_choice
 from heldout.thresholds.decision_warnings import titled
 
@@ -44,7 +47,7 @@ def decision_blocks(decision: ThresholdDecision) -> list[Block]:
     """The answer, from top to bottom."""
     blocks: list[Block] = [
         Title(_answer(decision), _cases(decision)),
-        *([Prose(decision.columns)] if decision.columns else []),
+        *([Prose(decision.columns, label="Read")] if decision.columns else []),
         Prose(f"Chosen for {decision.rule}.", label="Rule"),
         Prose(_verdict(decision), label="Verdict"),
         _measures(decision),
@@ -52,7 +55,7 @@ def decision_blocks(decision: ThresholdDecision) -> list[Block]:
         _alternatives(decision),
     ]
     blocks += [Note(warning, "warning") for warning in decision.warnings]
-    blocks += [Note(f"{note[0].upper()}{note[1:].rstrip('.')}.") for note in decision.notes if note]
+    blocks += [Note(write_sentence(note)) for note in decision.notes if note]
     return blocks
 
 
@@ -73,7 +76,7 @@ def _cases(decision: ThresholdDecision) -> str:
     parts.append(f'"{decision.positive}": {percent(share)} of them')
     low, high = f"{decision.above:.6g}", f"{decision.threshold:.6g}"
     if math.isfinite(decision.above) and math.isfinite(decision.threshold) and low != high:
-        parts.append(f"the same predictions from just above {low} to {high}")
+        parts.append(f"thresholds above {low}, up to {high}, predict the same")
     return " · ".join(parts)
 
 
@@ -81,7 +84,7 @@ def _verdict(decision: ThresholdDecision) -> str:
     chosen = decision.criterion
     title = titled(chosen)
     where = "on these cases" if decision.prevalence is None else f"where {percent(decision.prevalence)} are positive"
-    sentences = [f"{title[0].upper()}{title[1:]} is {_figure(chosen)} {where}"]
+    sentences = [f"{capitalize(title)} is {_figure(chosen)} {where}"]
     others = [
         f"{number(other.estimate.value, other.estimate.style)} for {other.name}"
         for other in decision.alternatives
@@ -102,39 +105,29 @@ def _verdict(decision: ThresholdDecision) -> str:
 
 def _figure(estimate: Estimate) -> str:
     value = number(estimate.value, estimate.style, estimate.digits)
-    return f"{value} [{limits(estimate.low, estimate.high, estimate.style, estimate.digits)}]"
+    return f"{value} {in_brackets(estimate.low, estimate.high, estimate.style, estimate.digits)}"
 
 
 def _measures(decision: ThresholdDecision) -> Table:
-    columns = (Column("measure"), Column("value", "right"), Column(f"{100 * decision.level:g} % interval"), Column(""))
+    columns = head_columns("measure", ">value", head_interval(decision.level), "")
     interval = decision.interval
     rows: list[tuple[Cell, ...]] = [
         ("threshold", _threshold(interval.value), f"{_threshold(interval.low)} – {_threshold(interval.high)}", None),
     ]
     priced = () if decision.figures.costs is None else ("expected_cost", "total_cost")
-    costs = [decision[name] for name in priced if decision.prevalence is None or name == "expected_cost"]
+    costs = [decision[name] for name in priced if decision.prevalence is None or not find(name).measure.total]
     # The optimised and required measures come first, with intervals that allow for the choice.
     shown = [decision.criterion, *decision.required, *costs, *(decision[name] for name in SHOWN)]
     distinct: dict[object, Estimate] = {}
     for e in (knowing_of_the_choice(e, decision) for e in shown):
         distinct.setdefault((e.measure, e.class_, e.average), e)
     floor = track_floor(distinct.values())
-    rows += [_line(e, floor) for e in distinct.values()]
+    rows += [(titled(e).removeprefix("the "), *estimate_cells(e, floor)) for e in distinct.values()]
     return Table(columns, tuple(rows))
 
 
 def _threshold(value: float) -> str:
     return f"{value:.6g}".replace("inf", "∞")
-
-
-def _line(e: Estimate, floor: float) -> tuple[Cell, ...]:
-    drawn = None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
-    return (
-        titled(e).removeprefix("the "),
-        Number(e.value, e.style, e.digits),
-        Range(e.low, e.high, e.style, e.digits),
-        drawn,
-    )
 
 
 def _matrix(decision: ThresholdDecision) -> Table:
@@ -152,11 +145,9 @@ def _alternatives(decision: ThresholdDecision) -> Table:
     chosen = decision.criterion
     title = titled(chosen).removeprefix("the ")
     columns = [
-        Column("instead"),
-        Column("threshold", "right"),
-        Column(title, "right"),
-        Column(f"{100 * decision.level:g} % interval"),
-        Column("than the choice", "right"),
+        *head_columns(
+            "instead", ">threshold", Column(title, "right"), head_interval(decision.level), ">than the choice"
+        )
     ]
     required = bool(decision.requirements)
     if required:
@@ -174,13 +165,15 @@ def _alternatives(decision: ThresholdDecision) -> Table:
 
 def draw_alternatives(decision: ThresholdDecision) -> Chart:
     """What was optimised at the chosen threshold, on cases that had no part in the choice, and at other thresholds."""
-    held = [(f"chosen: {_threshold(decision.threshold)}", decision.criterion)]
-    held += [] if decision.honest is None else [("chosen on other cases", decision.honest.estimate)]
-    held += [(f"{other.name}: {_threshold(other.threshold)}", other.estimate) for other in decision.alternatives]
-    marks = [Mark(name, e.value, e.low, e.high) for name, e in held]
+    named_estimates = [(f"chosen: {_threshold(decision.threshold)}", decision.criterion)]
+    named_estimates += [] if decision.honest is None else [("chosen on other cases", decision.honest.estimate)]
+    named_estimates += [
+        (f"{other.name}: {_threshold(other.threshold)}", other.estimate) for other in decision.alternatives
+    ]
+    marks = [Mark(name, e.value, e.low, e.high) for name, e in named_estimates]
     title = titled(decision.criterion).removeprefix("the ")
     level = f"Bars: {100 * decision.level:g} % intervals."
-    return forest_chart(marks, f"{title[:1].upper()}{title[1:]} at each threshold", title, detail=level)
+    return forest_chart(marks, f"{capitalize(title)} at each threshold", title, detail=level)
 
 
 def draw_matrix(decision: ThresholdDecision) -> Chart:
@@ -207,20 +200,12 @@ def decision_page(decision: ThresholdDecision) -> list[Block]:
     rows: list[tuple[Cell, ...]] = [
         (
             find(e.measure).title + (f" ({e.class_})" if e.class_ is not None else ""),
-            Number(e.value, e.style, e.digits),
-            Range(e.low, e.high, e.style, e.digits),
-            None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor),
+            *estimate_cells(e, floor),
             e.method,
         )
         for e in decision.estimates
     ]
-    columns = (
-        Column("measure"),
-        Column("value", "right"),
-        Column(f"{100 * decision.level:g} % interval"),
-        Column(""),
-        Column("method"),
-    )
+    columns = head_columns("measure", ">value", head_interval(decision.level), "", "method")
     facts = (
         ("cases", count(decision.n)),
         ("optimised", decision.by),
@@ -233,3 +218,33 @@ def decision_page(decision: ThresholdDecision) -> list[Block]:
         Section("Every measure at the threshold", (Prose(GIVEN), Table(columns, tuple(rows))), "everything"),
         provenance_section(facts),
     ]
+
+
+def render_cost_of_decision(answer: CostOfDecision, form: Form) -> list[Block]:  # noqa: ARG001 - one form fits all
+    """The two ways of deciding among several classes, side by side."""
+    columns = head_columns("prediction", ">expected", ">realised", head_interval(answer.saved.level))
+    names = ("the class of least expected cost", "the likeliest class")
+    rows = tuple(
+        (name, Number(expected, "plain"), Number(e.value, "plain"), Range(e.low, e.high, "plain"))
+        for name, expected, e in zip(names, answer.expected, answer.realised, strict=True)
+    )
+    return [
+        Title(f"{count(answer.n)} cases · cost of a case"),
+        *([Prose(answer.columns, label="Read")] if answer.columns else []),
+        Prose(_verdict_on_costs(answer), label="Verdict"),
+        Table(columns, rows),
+        *(Note(write_sentence(note), "warning") for note in answer.notes),
+    ]
+
+
+def _verdict_on_costs(answer: CostOfDecision) -> str:
+    e = answer.saved
+    share = f"The costs change the prediction for {100 * answer.changed:.3g} % of the cases"
+    ends = in_brackets(e.low, e.high, "plain")
+    if not answer.changed:
+        return f"{share}: the likeliest class is the cheapest one everywhere."
+    if e.low > 0:
+        return f"{share} and save {plain(e.value)} a case {ends}."
+    if e.high < 0:
+        return f"{share} and cost {plain(-e.value)} a case more {in_brackets(-e.high, -e.low, 'plain')}."
+    return f"{share}; whether that saves anything cannot be told from these cases: {plain(e.value)} a case {ends}."

@@ -3,37 +3,55 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, write_sentence
 from heldout.evidence import Confusion, Label
 from heldout.findings.rules_imbalance import BEATEN, NOT_BEATEN, gain_over_commonest
-from heldout.findings.slice_search import NOT_COUNTED
 from heldout.intervals.area_bounds import BINNED
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, NAIVE, FoldEstimate
 from heldout.intervals.score_methods import NO_INTERVAL_BECAUSE
-from heldout.measures.catalogue import find, headline, headline_quantities, is_imbalanced
+from heldout.measures.catalogue import OF_EACH_CLASS, find, headline, headline_quantities, is_imbalanced
 from heldout.measures.counts import NO_POSITIVES, NO_PREDICTED
+from heldout.measures.declare import Scope, Surface
 from heldout.measures.quantity import AVERAGES, IN_ORDER
 from heldout.predictions.column_roles import NO_COLUMN
-from heldout.report.interval_chart import track_floor
-from heldout.report.review import unsaid
+from heldout.report.interval_chart import estimate_cells, track_floor
+from heldout.report.review import keep_unsaid
 from heldout.result import Form
 from heldout.results.cases import confused
 from heldout.results.evaluation import Evaluation
-from heldout.results.slices import Slices
-from heldout.show.blocks import Block, Cell, Column, Heat, Note, Number, Prose, Range, Section, Span, Table, Title
+from heldout.results.slices import NOT_COUNTED, Slices
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Heat,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Section,
+    Table,
+    Title,
+    head_columns,
+    head_interval,
+    value_and_interval,
+)
 from heldout.show.escape import visible
-from heldout.show.numbers import count, number, percent, plain, share
+from heldout.show.numbers import count, in_brackets, number, number_of, percent, plain, share
 from heldout.show.text_width import shorten
 
 # A matrix wider than this is not shown on a screen.
 SHOWN_CLASSES = 12
 SHOWN_PAIRS = 5
+# "predicted" and "truth" stand beside names of up to so many characters; longer ones would not fit a screen with them.
+LONGEST_IN_HEADING = 10
 
 
 def estimate_table(
@@ -42,60 +60,42 @@ def estimate_table(
     """One line per estimate: name, value, interval, and the interval drawn."""
     listed = list(estimates)
     floor = track_floor(listed)
-    rows = [
-        (
-            name,
-            Number(e.value, e.style, e.digits),
-            Range(e.low, e.high, e.style, e.digits),
-            _span(e, floor),
-        )
-        for name, e in zip(names, listed, strict=True)
-    ]
-    columns = (
-        Column("measure"),
-        Column("value", "right"),
-        Column(f"{100 * evaluation.level:g} % interval"),
-        Column(""),
-    )
+    rows = [(name, *estimate_cells(e, floor)) for name, e in zip(names, listed, strict=True)]
+    columns = head_columns("measure", ">value", head_interval(evaluation.level), "")
     return Table(columns, tuple(rows), caption, "measures")
-
-
-def _span(e: Estimate, floor: float) -> Cell:
-    return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
 
 
 def class_table(evaluation: Evaluation, shown: Iterable[int], caption: str = "") -> Table:
     """One line per class: its cases, precision, recall and F1 with intervals."""
     confusion = evaluation.confusion
-    measures = ("precision", "recall", "f1")
-    columns = [Column("class"), Column("n", "right")]
-    for measure in measures:
-        columns += [Column(find(measure).title, "right"), Column("")]
     rows: list[tuple[Cell, ...]] = []
     for position in shown:
         label = confusion.labels[position]
-        cells: list[Cell] = [str(label), Number(float(confusion.truth_totals[position]), "count")]
-        for measure in measures:
-            e = evaluation.get(measure, class_=label)
-            cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
-        rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), caption, "classes")
+        of_class = [evaluation.get(measure, class_=label) for measure in OF_EACH_CLASS]
+        rows.append((str(label), Number(float(confusion.truth_totals[position]), "count"), *_figures(of_class)))
+    return Table((Column("class"), Column("n", "right"), *_figure_columns()), tuple(rows), caption, "classes")
 
 
 def average_table(evaluation: Evaluation) -> Table:
     """Macro, weighted and micro averages of precision, recall and F1."""
-    columns = [Column("average"), Column("", "right")]
-    rows: list[tuple[Cell, ...]] = []
-    measures = ("precision", "recall", "f1")
-    for measure in measures:
-        columns += [Column(find(measure).title, "right"), Column("")]
-    for average in AVERAGES:
-        cells: list[Cell] = [average, None]
-        for measure in measures:
-            e = evaluation.get(measure, average=average)
-            cells += [Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits)]
-        rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), name="averages over the classes")
+    rows = [
+        (average, None, *_figures([evaluation.get(measure, average=average) for measure in OF_EACH_CLASS]))
+        for average in AVERAGES
+    ]
+    columns = (Column("average"), Column("", "right"), *_figure_columns())
+    return Table(columns, tuple(rows), name="averages over the classes")
+
+
+def _figure_columns() -> list[Column]:
+    """A column for the value and one for the interval of each measure of a class."""
+    return [column for measure in OF_EACH_CLASS for column in value_and_interval(find(measure).title)]
+
+
+def _figures(estimates: Iterable[Estimate]) -> list[Cell]:
+    """Values and intervals, as they stand in these columns."""
+    return [
+        cell for e in estimates for cell in (Number(e.value, digits=e.digits), Range(e.low, e.high, digits=e.digits))
+    ]
 
 
 def matrix_table(confusion: Confusion) -> Table:
@@ -124,16 +124,17 @@ def binary_matrix(evaluation: Evaluation) -> Table:
     positive = confusion.labels[first]
     rates = [evaluation.get(name, class_=positive) for name in ("recall", "specificity")]
     below = [evaluation.get(name, class_=positive) for name in ("precision", "negative_predictive_value")]
-    columns = (
-        Column(""),
-        *(Column(f"predicted {name}", "right") for name in names),
-        Column(""),
-        Column("", "right"),
-        Column(""),
+    short = max(len(name) for name in names) <= LONGEST_IN_HEADING
+    columns = head_columns(
+        Column("" if short else "truth ↓  predicted →"),
+        *(Column(f"predicted {name}" if short else name, "right") for name in names),
+        "",
+        ">",
+        "",
     )
     rows: list[tuple[Cell, ...]] = [
         (
-            f"truth {names[row]}",
+            f"truth {names[row]}" if short else names[row],
             *(Heat(float(matrix[order[row], j]), float(matrix[order[row], j] / totals[order[row]])) for j in order),
             rate.measure,
             Number(rate.value, digits=rate.digits),
@@ -146,28 +147,33 @@ def binary_matrix(evaluation: Evaluation) -> Table:
     return Table(columns, tuple(rows), name="confusion matrix")
 
 
-def confused_pairs(confusion: Confusion, level: float = 0.95, independent: float = 1.0) -> Table | None:
+def confused_pairs(confusion: Confusion, level: float, independent: float) -> Table | None:
     """The kinds of error that occur most, with their share of the true class and its interval."""
     pairs = confused(confusion, SHOWN_PAIRS, level=level, independent=independent)
     return pairs.table() if pairs.pairs else None
 
 
-def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: float, caption: str = "") -> Table:
+def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: float, *, full: bool = False) -> Table:
     """One line per estimate: value, interval, how folds were put together, the value by the other way, training cases.
 
-    The other way is the mean of the folds; of a value that is this mean itself, pooling.
+    The other way is the mean of the folds; of a value that is this mean itself, pooling. How far it is from the value
+    is said in full only.
     """
     shown = list(estimates)
+    floor = track_floor(shown)
     mean = bool(shown) and all(e.rule == "mean" for e in shown)
     columns = [
-        Column("measure"),
-        Column("value", "right"),
-        Column(f"{100 * level:g} % interval"),
-        Column("folds"),
-        Column("pooled" if mean else "mean of folds", "right"),
-        Column("difference", "right"),
-        Column("sd", "right"),
-        Column("train score", "right"),
+        *head_columns(
+            "measure",
+            ">value",
+            head_interval(level),
+            "",
+            "folds",
+            Column("pooled" if mean else "mean of folds", "right"),
+            ">difference",
+            ">sd",
+            ">train score",
+        )
     ]
     rows: list[tuple[Cell, ...]] = []
     for name, e in zip(names, shown, strict=True):
@@ -180,6 +186,7 @@ def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: f
                 name,
                 Number(e.value, e.style, digits),
                 Range(e.low, e.high, e.style, digits),
+                estimate_cells(e, floor)[2],
                 e.rule,
                 other,
                 Number(e.gap, e.style, digits),
@@ -187,8 +194,13 @@ def fold_table(estimates: Iterable[FoldEstimate], names: Iterable[str], level: f
                 Number(e.training, e.style, digits),
             )
         )
-    kept = [at for at in range(len(columns)) if at < 4 or not all(_empty(row[at]) for row in rows)]
-    return Table(tuple(columns[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows), caption)
+    left_out = "" if full else "difference"
+    kept = [
+        at
+        for at, column in enumerate(columns)
+        if at < 5 or (column.header != left_out and not all(_empty(row[at]) for row in rows))
+    ]
+    return Table(tuple(columns[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
 
 
 def _empty(cell: Cell) -> bool:
@@ -225,14 +237,13 @@ def method_notes(estimates: Iterable[Estimate]) -> list[Block]:
     """What was measured of the methods over folds that were asked for by name, where no finding says it."""
     used = dict.fromkeys(e.method for e in estimates if e.method in FOLD_METHODS)
     remarks = [FOLD_METHODS[name].finding for name in used]
-    return [Note(f"{text[:1].upper()}{text[1:]}.", "warning") for text in remarks if text]
+    return [Note(write_sentence(text), "warning") for text in remarks if text]
 
 
 SHOWN_ROWS = 15
 # Lines of the table of classes in the full report.
 FULL_ROWS = 1000
 FULL = "--full shows them"
-OF_CLASS = ("precision", "recall", "f1")
 
 
 def render_evaluation(evaluation: Evaluation, form: Form) -> list[Block]:
@@ -250,7 +261,7 @@ def render_evaluation(evaluation: Evaluation, form: Form) -> list[Block]:
     return [*evaluation_blocks(evaluation, full=full), *slice_blocks(evaluation, full=full)]
 
 
-def evaluation_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
+def evaluation_blocks(evaluation: Evaluation, *, full: bool) -> list[Block]:
     """The report; `full` adds every measure, every class, the whole matrix and every rule."""
     findings = evaluation.review.full_blocks() if full else evaluation.review.blocks()
     return [
@@ -265,7 +276,7 @@ def evaluation_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Blo
 def target_blocks(evaluation: Evaluation) -> list[Block]:
     """Which error the numbers estimate, where the predictions are of several models."""
     target = evaluation.target
-    return [Prose(f"{target[0].upper()}{target[1:]}.", label="Estimates")] if target else []
+    return [Prose(write_sentence(target), label="Estimates")] if target else []
 
 
 def chosen_blocks(evaluation: Evaluation) -> list[Block]:
@@ -285,41 +296,57 @@ def chosen_blocks(evaluation: Evaluation) -> list[Block]:
 
 def chosen_tables(evaluation: Evaluation) -> list[Block]:
     """A table of the estimates that were asked for."""
-    names = [titled(e) for e in evaluation.estimates]
+    names = name_all(evaluation, evaluation.estimates)
     over_folds = folded(evaluation.estimates)
     if over_folds is not None:
         return [fold_table(over_folds, names, evaluation.level), *rule_notes(over_folds)]
     return [estimate_table(evaluation, evaluation.estimates, names)]
 
 
-def body_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
+def body_blocks(evaluation: Evaluation, *, full: bool) -> list[Block]:
     """The verdict, the measures, the matrix and the notes: a report without its title."""
-    blocks: list[Block] = [Prose(" ".join(sentences(evaluation)), label="Verdict"), *_headline(evaluation, full=full)]
+    blocks: list[Block] = [
+        Prose(" ".join(write_verdict(evaluation)), label="Verdict"),
+        *_headline(evaluation, full=full),
+    ]
     if evaluation.positive is not None and evaluation.confusion.n_classes == 2:
         blocks.append(binary_matrix(evaluation))
     else:
         blocks += _classes(evaluation, full=full)
     if full:
         blocks += _everything(evaluation)
-    return [*blocks, *_notes(evaluation, unsaid(evaluation.notes, evaluation.source, evaluation.review.fired))]
+    return [*blocks, *_notes(evaluation, keep_unsaid(evaluation.notes, evaluation.source, evaluation.review.fired))]
 
 
 def _title(evaluation: Evaluation) -> Title:
+    name = [evaluation.source.name] if evaluation.source.name else []
+    return Title(" · ".join([*name, describe_cases(evaluation, 40)]))
+
+
+def describe_cases(evaluation: Evaluation, longest: int) -> str:
+    """How many cases, groups and classes there are, and which class is positive, its name cut to `longest`."""
     confusion = evaluation.confusion
-    parts = [evaluation.source.name] if evaluation.source.name else []
     # A matrix may hold fractions of cases.
     number_of_cases = confusion.n_cases if confusion.weighted else confusion.n
-    cases = f"{count(number_of_cases)} case" + "s" * (number_of_cases != 1)
-    parts.append(cases)
+    parts = [number_of(number_of_cases, "case")]
     if confusion.weighted:
         parts.append(f"weight {count(confusion.n)}")
     if confusion.clusters is not None:
-        parts.append(f"{count(confusion.clusters.number)} group" + "s" * (confusion.clusters.number != 1))
-    parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
+        parts.append(number_of(confusion.clusters.number, "group"))
+    parts.append(number_of(confusion.n_classes, "class", "classes"))
     if evaluation.positive is not None:
         prevalence = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
-        parts.append(f"positive class: {shorten(visible(str(evaluation.positive)), 40)} ({percent(float(prevalence))})")
-    return Title(" · ".join(parts))
+        parts.append(
+            f"positive class: {shorten(visible(str(evaluation.positive)), longest)} ({percent(float(prevalence))})"
+        )
+    return " · ".join(parts)
+
+
+def find_headline(evaluation: Evaluation, surface: Surface, macro_too: Container[Scope] = ()) -> list[Estimate]:
+    """The estimates that come first on a surface, of those that were made."""
+    estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
+    headline = headline_quantities(surface, evaluation.positive, macro_too)
+    return [estimates[quantity.key] for quantity in headline if quantity.key in estimates]
 
 
 def _columns(evaluation: Evaluation) -> Prose:
@@ -328,8 +355,7 @@ def _columns(evaluation: Evaluation) -> Prose:
     flags = ", ".join(f"{role}=" if in_python else f"--{role}" for role in guessed)
     no_fold = f'fold="{NO_COLUMN}"' if in_python else f"--fold {NO_COLUMN}"
     more = f"; {no_fold} takes all as predictions of one model" if "fold" in guessed else ""
-    guesses = f" ({listing(guessed)} guessed from the column names; {flags} to change{more})" if guessed else ""
-    return Prose(evaluation.source.sentence() + guesses)
+    return Prose(evaluation.source.describe_guesses(f"; {flags} to change{more}"), label="Read")
 
 
 def _headline(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
@@ -343,11 +369,17 @@ def _headline(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
         elif asked.bound.measure.scope in ("class", "table") and asked.bound.measure.kind != "cost":
             estimates.append(evaluation.get(asked.bound.name, class_=asked.class_, average=asked.average))
     estimates = keep_of_folds(estimates)
-    names = [titled(e) for e in estimates]
+    names = name_all(evaluation, estimates)
     over_folds = folded(estimates)
     if over_folds is not None:
-        return [fold_table(over_folds, names, evaluation.level), *rule_notes(over_folds, full=full)]
+        return [fold_table(over_folds, names, evaluation.level, full=full), *rule_notes(over_folds, full=full)]
     return [estimate_table(evaluation, estimates, names)]
+
+
+def name_all(evaluation: Evaluation, estimates: Iterable[Estimate]) -> list[str]:
+    """The names of estimates in a report whose heading names the positive one of two classes."""
+    known = evaluation.positive if evaluation.confusion.n_classes == 2 else None
+    return [titled(replace(e, class_=None) if known is not None and e.class_ == known else e) for e in estimates]
 
 
 def titled(e: Estimate) -> str:
@@ -368,7 +400,7 @@ def _classes(evaluation: Evaluation, *, full: bool) -> list[Block]:
     if k > most:
         places = order_weakest(confusion)[:most].tolist()
         rest = "each can be asked for by name" if full else FULL
-        caption = f"The {most:,} weakest of {k:,} classes by recall{_few_cases(confusion)}; {k - most:,} more, {rest}"
+        caption = f"The {most:,} weakest of {k:,} classes by recall{few_cases(confusion)}; {k - most:,} more, {rest}"
     blocks += [class_table(evaluation, places, caption), average_table(evaluation)]
     if k <= SHOWN_CLASSES or (full and k <= 60):
         blocks.append(matrix_table(confusion))
@@ -395,7 +427,8 @@ def order_weakest(confusion: Confusion) -> NDArray[np.int64]:
     return np.lexsort((-confusion.truth_totals, np.where(unknown, np.inf, recalls), few))
 
 
-def _few_cases(confusion: Confusion) -> str:
+def few_cases(confusion: Confusion) -> str:
+    """Where classes of few cases stand in an order by recall, if there are some."""
     totals = confusion.truth_totals
     return f" (those under {ENOUGH_CASES} cases last)" if totals.min() < ENOUGH_CASES <= totals.max() else ""
 
@@ -438,7 +471,7 @@ def _notes(evaluation: Evaluation, notes: Sequence[str], *, named: bool = False)
         blocks.append(Note(f"No interval: {_names(held_back)}, because {reason}."))
     # What an average leaves out and what has probability 0 is a finding.
     # So is what was measured of a method over folds.
-    by_class = [e for e in evaluation.estimates if e.average is None and e.measure in OF_CLASS]
+    by_class = [e for e in evaluation.estimates if e.average is None and e.measure in OF_EACH_CLASS]
     told = {note: e.name for e in by_class if (note := e.note.replace(NAIVE, "").strip("; "))}
     return [*blocks, *(Note(f"{name}: {note}.") for note, name in told.items())]
 
@@ -449,8 +482,8 @@ def _names(estimates: Sequence[Estimate]) -> str:
 
 def order_notes(estimates: Iterable[Estimate]) -> list[Note]:
     """In which order measures of ordered classes have taken them."""
-    found = {(find(e.measure).title, e.note[e.note.index(IN_ORDER) :]) for e in estimates if IN_ORDER in e.note}
-    return [Note(f"{title}: {order}.") for title, order in sorted(found)]
+    orders = {(find(e.measure).title, e.note[e.note.index(IN_ORDER) :]) for e in estimates if IN_ORDER in e.note}
+    return [Note(f"{title}: {order}.") for title, order in sorted(orders)]
 
 
 def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:
@@ -466,7 +499,7 @@ def note_cases(evaluation: Evaluation, notes: Iterable[str]) -> list[Block]:
 def noted(note: str) -> Note:
     """A note as a sentence; a warning, unless it says no more than how certain areas are that are certain enough."""
     fine = note.startswith(BINNED) and not note.startswith(f"{BINNED} only")
-    return Note(f"{note[:1].upper()}{note[1:]}.", "note" if fine else "warning")
+    return Note(write_sentence(note), "note" if fine else "warning")
 
 
 def _reason(reason: str, estimates: list[Estimate]) -> str:
@@ -491,7 +524,7 @@ CHOSEN = 3
 PAIRED_ROWS = 200_000_000
 
 
-def slice_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
+def slice_blocks(evaluation: Evaluation, *, full: bool) -> list[Block]:
     """What a report says of the slices; nothing where no columns divide the cases."""
     columns = len(evaluation.slice_columns)
     if not columns:
@@ -508,7 +541,7 @@ def slice_blocks(evaluation: Evaluation, *, full: bool = False) -> list[Block]:
         every = evaluation.slices()
         blocks.append(Section("Every slice", (every.table(), *_slice_notes(every)), name="slices", folded=True))
     if columns > 1 and not deep and evaluation.counted is not None:
-        blocks.append(Note(f"{NOT_COUNTED[:1].upper()}{NOT_COUNTED[1:]}."))
+        blocks.append(Note(write_sentence(NOT_COUNTED)))
     elif columns > 1 and not deep:
         blocks.append(Note("Pairs of columns were not searched, because there are many rows; worst_slices() does."))
     return blocks + _slice_notes(worst)[: None if full else 1]
@@ -529,14 +562,14 @@ def chosen_slice_blocks(evaluation: Evaluation) -> list[Block]:
 
 
 def _slice_notes(slices: Slices) -> list[Block]:
-    return [Note(f"{note[:1].upper()}{note[1:]}.") for note in slices.notes]
+    return [Note(write_sentence(note)) for note in slices.notes]
 
 
 # Of a percentage; with these, limits differ for up to 1e12 cases.
 MOST_DECIMALS = 4
 
 
-def sentences(evaluation: Evaluation) -> list[str]:
+def write_verdict(evaluation: Evaluation) -> list[str]:
     """The verdict, a sentence or two."""
     parts = [against_no_model(evaluation)]
     positive = evaluation.positive
@@ -567,16 +600,16 @@ def against_no_model(evaluation: Evaluation) -> str:
     guessing = 1 / confusion.n_classes
     usual = _named(confusion.labels[commonest])
     start = f'Better than guessing, where {_whole_percent(totals[commonest] / confusion.n)} % are "{usual}"?'
-    found = f"balanced accuracy {share(balanced.value)}"
+    figures = f"balanced accuracy {share(balanced.value)}"
     if len(np.unique(confusion.predicted[confusion.counts > 0])) == 1:
         answer = _named(confusion.labels[int(confusion.predicted[confusion.counts > 0][0])])
         return f'{start} No: it predicts "{answer}" for every case.'
     if math.isnan(balanced.low):
-        return f"{start} On these cases {found}, and guessing gives {share(guessing)} (they allow no interval)."
-    found += f" [{share(balanced.low)} – {share(balanced.high)}], guessing {share(guessing)}."
+        return f"{start} On these cases {figures}, and guessing gives {share(guessing)} (they allow no interval)."
+    figures += f" {in_brackets(balanced.low, balanced.high)}, guessing {share(guessing)}."
     if balanced.low <= guessing <= balanced.high:
-        return f"{start} Cannot be told from these cases: {found}"
-    return f"{start} {'Yes' if balanced.low > guessing else 'No, worse'}: {found}"
+        return f"{start} Cannot be told from these cases: {figures}"
+    return f"{start} {'Yes' if balanced.low > guessing else 'No, worse'}: {figures}"
 
 
 def against_constant(confusion: Confusion, level: float, independent: float = 1.0) -> str:
@@ -587,18 +620,18 @@ def against_constant(confusion: Confusion, level: float, independent: float = 1.
     >>> against_constant(Confusion.of([[9990, 10], [90, 10]], ["c1", "c2"]), 0.95)
     'Better than always predicting "c1" (accuracy .990)? Cannot be told from these cases: -.001 to .001.'
     """
-    found = gain_over_commonest(confusion, level, independent)
-    if found is None:
+    gain = gain_over_commonest(confusion, level, independent)
+    if gain is None:
         return "There is one class only, so there is nothing to tell apart."
-    start = f'Better than always predicting "{_named(found.answer)}" (accuracy {share(found.constant)})?'
-    low, high = found.low, found.high
-    if not found.gained and not found.lost:
+    start = f'Better than always predicting "{_named(gain.answer)}" (accuracy {share(gain.constant)})?'
+    low, high = gain.low, gain.high
+    if not gain.gained and not gain.lost:
         return f"{start} No: it gets exactly the same cases right."
-    if not found.known:
-        return f"{start} The gap is {share(found.value)} on these cases (which allow no interval)."
-    if found.claim == BEATEN:
+    if not gain.known:
+        return f"{start} The gap is {share(gain.value)} on these cases (which allow no interval)."
+    if gain.claim == BEATEN:
         return f"{start} Yes, by {share(low)} to {share(high)}."
-    if found.claim == NOT_BEATEN:
+    if gain.claim == NOT_BEATEN:
         return f"{start} No, worse by {share(-high)} to {share(-low)}."
     return f"{start} Cannot be told from these cases: {share(low)} to {share(high)}."
 
@@ -655,11 +688,13 @@ def _weakest(evaluation: Evaluation) -> str:
         return ""
     # From the counts, not the estimates: of very many classes only the largest are listed.
     imperfect = [at for at in order_weakest(confusion).tolist() if recalls[at] < 1]
-    worst = evaluation.get("recall", class_=confusion.labels[imperfect[0] if imperfect else int(np.nanargmin(recalls))])
-    return (
-        f'Weakest class: "{_named("" if worst.class_ is None else worst.class_)}", with recall {_percent(worst)}.'
-        if imperfect
-        else f"All {np.count_nonzero(~np.isnan(recalls)):,} classes that have cases are found without a miss."
-        if np.isnan(recalls).any()
-        else f"All {confusion.n_classes:,} classes are found without a miss."
-    )
+    place = imperfect[0] if imperfect else int(np.nanargmin(recalls))
+    worst = evaluation.get("recall", class_=confusion.labels[place])
+    if imperfect:
+        enough = few_cases(confusion) and confusion.truth_totals[place] >= ENOUGH_CASES
+        which = f" of {ENOUGH_CASES} cases or more" if enough else ""
+        name = _named("" if worst.class_ is None else worst.class_)
+        return f'Weakest class{which}: "{name}", with recall {_percent(worst)}.'
+    if np.isnan(recalls).any():
+        return f"All {np.count_nonzero(~np.isnan(recalls)):,} classes that have cases are found without a miss."
+    return f"All {confusion.n_classes:,} classes are found without a miss."

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from heldout.arrays import Floats
 from heldout.curves import precision_recall, reliability, roc
-from heldout.curves.curve_chart import TONES, chart_of, draw_alike, draw_together
+from heldout.curves.curve_chart import chart_of, draw_alike, draw_together
 from heldout.curves.decision import GRID
 from heldout.curves.declare import find_curve, list_kinds
 from heldout.curves.roc import one_class
@@ -15,11 +16,10 @@ from heldout.curves.thinning import shortened
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.intervals.fold_scores import FoldScores
-from heldout.measures.catalogue import headline_quantities
-from heldout.report.evaluation import titled
+from heldout.report.evaluation import find_headline, titled
 from heldout.report.interval_chart import Mark, forest_chart
-from heldout.results.evaluation import Evaluation, without_false_band
-from heldout.show.chart import Axis, Chart, Tiles
+from heldout.results.evaluation import GIVE_SCORES, Evaluation, without_false_band
+from heldout.show.chart import TONES, Axis, Chart, Tiles
 from heldout.show.escape import visible
 from heldout.show.numbers import count, number, percent
 from heldout.show.text_width import shorten
@@ -66,9 +66,7 @@ def draw_curve(
             return chart_of(without_false_band(evaluation, seen))
     if declared is None and "[" not in kind and scores is None:
         known = ", ".join(evaluation.chart_kinds)
-        raise OptionError(
-            f"There is no chart {kind!r} without scores. There are: {known}.", hint="pass score= (--score COLUMN)."
-        )
+        raise OptionError(f"There is no chart {kind!r} without scores. There are: {known}.", hint=GIVE_SCORES)
     curve = evaluation.curve(kind, class_, **options)
     return curve._draw(hull=True) if hull else curve._draw()  # noqa: SLF001 - the same contract
 
@@ -147,6 +145,13 @@ def draw_matrix(evaluation: Evaluation) -> Chart:
     return draw_confusion(confusion, first)
 
 
+def order_matrix(confusion: Confusion, first: int | None) -> tuple[Floats, tuple[str, ...]]:
+    """The counts and the names of the classes, with the class `first` before the others."""
+    order = sorted(range(confusion.n_classes), key=lambda index: index != first)
+    matrix = confusion.matrix[np.ix_(order, order)].astype(np.float64)
+    return matrix, tuple(str(confusion.labels[index]) for index in order)
+
+
 def draw_confusion(confusion: Confusion, first: int | None = None) -> Chart:
     """A confusion matrix as squares; `first` is the class that comes first."""
     size = confusion.n_classes
@@ -155,8 +160,7 @@ def draw_confusion(confusion: Confusion, first: int | None = None) -> Chart:
             f"A matrix of {size:,} classes cannot be drawn; {MATRIX_CLASSES} can.",
             hint="evaluation.confused() lists the classes that are confused most.",
         )
-    order = list(range(size)) if first is None else [first, *(at for at in range(size) if at != first)]
-    matrix = confusion.matrix[np.ix_(order, order)].astype(np.float64)
+    matrix, names = order_matrix(confusion, first)
     totals = matrix.sum(axis=1, keepdims=True)
     shares = np.divide(matrix, totals, out=np.zeros(matrix.shape), where=totals > 0)
     rows, columns = np.indices(matrix.shape)
@@ -164,24 +168,22 @@ def draw_confusion(confusion: Confusion, first: int | None = None) -> Chart:
     x, y = (columns + 1.0).ravel().tolist(), (size - rows).astype(float).ravel().tolist()
     texts = [count(cell) for cell in matrix.ravel().tolist()] if size <= COUNTED_CLASSES else []
     tiles = Tiles(tuple(x), tuple(y), tuple(shares.ravel().tolist()), tuple(texts))
-    labels = [shorten(visible(str(confusion.labels[at])), 20) for at in order]
+    labels = [shorten(visible(name), 20) for name in names]
     step = -(-size // NAMED_CLASSES)
     across = tuple((at + 1.0, labels[at]) for at in range(0, size, step))
     down = tuple((float(size - at), labels[at]) for at in range(0, size, step))
     right = float(np.trace(matrix)) / float(matrix.sum()) if matrix.sum() else float("nan")
-    said = f"{count(confusion.n_cases)} cases, {percent(right)} of them on the diagonal."
+    summary = f"{count(confusion.n_cases)} cases, {percent(right)} of them on the diagonal."
     return Chart(
-        "Confusion matrix", f"Confusion matrix of {size:,} classes, rows are the truth: {said}",
+        "Confusion matrix", f"Confusion matrix of {size:,} classes, rows are the truth: {summary}",
         Axis("predicted", 0.5, size + 0.5, across), Axis("truth", 0.5, size + 0.5, down),
-        detail=f"{said} Shade: share of the true class.", tiles=(tiles,),
+        detail=f"{summary} Shade: share of the true class.", tiles=(tiles,),
     )  # fmt: skip
 
 
 def draw_measures(evaluation: Evaluation) -> Chart:
     """The measures that a report shows first, with their intervals."""
-    estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
-    asked = headline_quantities("page", evaluation.positive, macro_too=("ranking",))
-    headline = [estimates[one.key] for one in asked if one.key in estimates]
+    headline = find_headline(evaluation, "page", macro_too=("ranking",))
     shown = [e for e in (evaluation.estimates if evaluation.asked else headline) if e.style == "share"]
     marks = [Mark(titled(e), e.value, e.low, e.high) for e in shown]
     return forest_chart(marks, "Measures", "value", detail=f"Bars: {100 * evaluation.level:g} % intervals.")

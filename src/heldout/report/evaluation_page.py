@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import listing
 from heldout.curves import reliability
-from heldout.curves.curve_chart import TONES, chart_of
+from heldout.curves.curve_chart import chart_of
 from heldout.curves.decision import GRID
 from heldout.curves.declare import list_kinds
 from heldout.curves.roc import one_class
@@ -20,26 +19,28 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.area_bounds import area_bounds, bounds_words
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_scores import FoldScores
-from heldout.measures.catalogue import find, headline_quantities
+from heldout.measures.catalogue import OF_EACH_CLASS, find
 from heldout.measures.declare import Scope
 from heldout.measures.quantity import AVERAGES
 from heldout.report.evaluation import (
     ENOUGH_CASES,
+    describe_cases,
+    find_headline,
     fold_table,
     folded,
     keep_of_folds,
     note_cases,
     order_weakest,
     rule_notes,
-    sentences,
     target_blocks,
     titled,
+    write_verdict,
 )
-from heldout.report.evaluation_charts import OF_CLASSES, draw_classes, draw_folds
+from heldout.report.evaluation_charts import OF_CLASSES, draw_classes, draw_folds, order_matrix
 from heldout.report.explanations import explorer_sections, how_sections
 from heldout.report.interval_chart import Mark, interval_chart
-from heldout.report.overview import MAPPED, choose_key_figures, linked, make_heatmap, make_overview, span
-from heldout.report.review import count_fired, findings_section, unsaid
+from heldout.report.overview import MAPPED, choose_key_figures, linked_cells, make_heatmap, make_overview
+from heldout.report.review import count_fired, findings_section, keep_unsaid
 from heldout.report.slider import threshold_explorer, why_none
 from heldout.results.evaluation import Evaluation, without_false_band
 from heldout.review import Review
@@ -50,17 +51,18 @@ from heldout.show.blocks import (
     Heat,
     Number,
     Prose,
-    Range,
     Section,
     Table,
     Title,
+    head_columns,
+    head_interval,
     provenance_section,
 )
-from heldout.show.chart import Chart
+from heldout.show.chart import TONES, Chart
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer
 from heldout.show.heatmap import FIGURED, Heatmap
-from heldout.show.numbers import count, percent, plain
+from heldout.show.numbers import count, plain
 from heldout.show.text_width import shorten
 
 
@@ -175,7 +177,6 @@ def _reliability(evaluation: Evaluation, tallied: Probabilities) -> list[Chart]:
     return charts
 
 
-PER_CLASS = ("precision", "recall", "f1")
 # More bars than two to a line are wider than a page.
 BARS = ("precision", "recall")
 # Rows of the table of classes, and the classes of the widest matrix that a page shows.
@@ -188,17 +189,10 @@ LISTED_CELLS = 600
 def measures_table(estimates: Iterable[Estimate], names: Iterable[str], level: float, caption: str = "") -> Table:
     """One line per estimate: its name, value, interval, the interval drawn, method and n."""
     rows: list[tuple[Cell, ...]] = [
-        (name, linked(e), Range(e.low, e.high, e.style, e.digits), span(e), e.method, Number(float(e.n), "count"))
+        (name, *linked_cells(e), e.method, Number(float(e.n), "count"))
         for name, e in zip(names, estimates, strict=True)
     ]
-    columns = (
-        Column("measure"),
-        Column("value", "right"),
-        Column(f"{100 * level:g} % interval"),
-        Column(""),
-        Column("method"),
-        Column("n", "right"),
-    )
+    columns = head_columns("measure", ">value", head_interval(level), "", "method", ">n")
     return Table(columns, tuple(rows), caption)
 
 
@@ -210,7 +204,7 @@ def class_blocks(evaluation: Evaluation) -> list[Block]:
         (
             str(confusion.labels[at]),
             Number(float(confusion.truth_totals[at]), "count"),
-            *_figures([evaluation.get(measure, class_=confusion.labels[at]) for measure in PER_CLASS]),
+            *_figures([evaluation.get(measure, class_=confusion.labels[at]) for measure in OF_EACH_CLASS]),
         )
         for at in shown
     ]
@@ -220,7 +214,7 @@ def class_blocks(evaluation: Evaluation) -> list[Block]:
     blocks: list[Block] = [Table(_heads("class", "n"), tuple(rows), caption if confusion.n_classes > 2 else "")]
     if confusion.n_classes > 1:
         averages = [
-            (average, None, *_figures([evaluation.get(measure, average=average) for measure in PER_CLASS]))
+            (average, None, *_figures([evaluation.get(measure, average=average) for measure in OF_EACH_CLASS]))
             for average in AVERAGES
         ]
         blocks.append(Table(_heads("average", ""), tuple(averages)))
@@ -229,18 +223,14 @@ def class_blocks(evaluation: Evaluation) -> list[Block]:
 
 def _heads(first: str, second: str) -> tuple[Column, ...]:
     columns = [Column(first), Column(second, "right")]
-    for measure in PER_CLASS:
+    for measure in OF_EACH_CLASS:
         columns += [Column(find(measure).title, "right"), Column("interval")]
         columns += [Column("")] if measure in BARS else []
     return tuple(columns)
 
 
 def _figures(estimates: Sequence[Estimate]) -> tuple[Cell, ...]:
-    cells: list[Cell] = []
-    for e in estimates:
-        cells += [linked(e), Range(e.low, e.high, e.style, e.digits)]
-        cells += [span(e)] if e.measure in BARS else []
-    return tuple(cells)
+    return tuple(cell for e in estimates for cell in linked_cells(e)[: 3 if e.measure in BARS else 2])
 
 
 def matrix_blocks(confusion: Confusion, first: int | None = None) -> list[Block]:
@@ -250,11 +240,7 @@ def matrix_blocks(confusion: Confusion, first: int | None = None) -> list[Block]
     heatmap = make_heatmap(confusion, first)
     if confusion.n_classes > MATRIX_CLASSES:
         return [heatmap, *_listed_cells(heatmap)]
-    order = list(range(confusion.n_classes))
-    if first is not None:
-        order = [first, *(at for at in order if at != first)]
-    matrix = confusion.matrix[np.ix_(order, order)].astype(np.float64)
-    names = [str(confusion.labels[at]) for at in order]
+    matrix, names = order_matrix(confusion, first)
     rows, columns = matrix.sum(axis=1, keepdims=True), matrix.sum(axis=0, keepdims=True)
     by_row = np.divide(matrix, rows, out=np.full(matrix.shape, np.nan), where=rows > 0)
     by_column = np.divide(matrix, columns, out=np.full(matrix.shape, np.nan), where=columns > 0)
@@ -282,11 +268,11 @@ def _listed_cells(heatmap: Heatmap) -> list[Block]:
         (heatmap.labels[i], heatmap.labels[j], Number(count_, "count"), Number(share, "percent", 1))
         for i, j, count_, share in cells[:LISTED_CELLS]
     )
-    heads = (Column("truth"), Column("predicted"), Column("cases", "right"), Column("of the class", "right"))
+    heads = head_columns("truth", "predicted", ">cases", ">of the class")
     left = len(cells) - len(rows)
-    said = [Prose(f"{left:,} more are not listed, each a smaller part of its class.")] if left else []
+    remark = [Prose(f"{left:,} more are not listed, each a smaller part of its class.")] if left else []
     title = "Counts of the cells that are not empty"
-    return [Section(title, (Table(heads, rows), *said), "matrix-counts", folded=True)]
+    return [Section(title, (Table(heads, rows), *remark), "matrix-counts", folded=True)]
 
 
 def _square(names: Sequence[str], cells: Sequence[tuple[Cell, ...]], caption: str = "") -> Table:
@@ -325,17 +311,17 @@ def chosen_page(evaluation: Evaluation) -> list[Block]:
     ]
 
 
-def page_body(evaluation: Evaluation, review: Review | None, beside: Iterable[Block] = ()) -> list[Block]:
+def page_body(evaluation: Evaluation, review: Review | None, beside: Iterable[Block]) -> list[Block]:
     """From the verdict to how each number was made: what the pages of an evaluation and of a validation share.
 
     Without a review its findings stand elsewhere; `beside` comes before how the numbers were made.
     """
     explorer = threshold_explorer(evaluation)
     curves = curve_blocks(evaluation, moves=explorer is not None)
-    found = "" if review is None else count_fired(review)
+    counts = "" if review is None else count_fired(review)
     return [
-        Prose(" ".join(sentences(evaluation)), label="Verdict"),
-        make_overview(evaluation, curves, found),
+        Prose(" ".join(write_verdict(evaluation)), label="Verdict"),
+        make_overview(evaluation, curves, counts),
         *([] if review is None else [findings_section(review)]),
         *_measured(evaluation, explorer, curves),
         *beside,
@@ -363,43 +349,25 @@ def _measured(evaluation: Evaluation, explorer: Explorer | None, curves: list[Bl
 
 def title_of(evaluation: Evaluation) -> Title:
     """What the page is about, and how much was read."""
-    confusion = evaluation.confusion
-    parts = [f"{count(confusion.n_cases)} case" + "s" * (confusion.n_cases != 1)]
-    if confusion.weighted:
-        parts.append(f"weight {count(confusion.n)}")
-    if confusion.clusters is not None:
-        parts.append(f"{count(confusion.clusters.number)} groups")
-    parts.append(f"{count(confusion.n_classes)} class" + "es" * (confusion.n_classes != 1))
-    if evaluation.positive is not None:
-        prevalence = confusion.truth_totals[confusion.index(evaluation.positive)] / confusion.n
-        parts.append(
-            f"positive class: {shorten(visible(str(evaluation.positive)), NAMED)} ({percent(float(prevalence))})"
-        )
-    return Title(evaluation.source.name or "Evaluation of a classifier", " · ".join(parts))
+    return Title(evaluation.source.name or "Evaluation of a classifier", describe_cases(evaluation, NAMED))
 
 
 def _read(evaluation: Evaluation) -> list[Block]:
-    if not evaluation.source.columns:
-        return []
-    guessed = evaluation.source.guessed
-    guesses = f" ({listing(guessed)} guessed from the column names)" if guessed else ""
-    read = ", ".join(f"{role} = {shorten(visible(column), NAMED)}" for role, column in evaluation.source.columns)
-    return [Prose(f"{read}{guesses}", label="Read")]
+    read = evaluation.source.describe_guesses(spell=lambda column: shorten(visible(column), NAMED))
+    return [Prose(read, label="Read")] if read else []
 
 
 def _headline(evaluation: Evaluation, *scopes: Scope) -> list[Estimate]:
     """Those of the measures shown first that were estimated."""
-    estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
-    asked = headline_quantities("page", evaluation.positive, macro_too=("ranking",))
-    found = [estimates[one.key] for one in asked if one.bound.measure.scope in scopes and one.key in estimates]
-    return keep_of_folds(found)
+    headline = find_headline(evaluation, "page", macro_too=("ranking",))
+    return keep_of_folds([e for e in headline if find(e.measure).measure.scope in scopes])
 
 
 def _measures(evaluation: Evaluation, estimates: list[Estimate], names: list[str]) -> Section:
     over_folds = folded(estimates)
     if over_folds is None:
         return Section("Measures", (measures_table(estimates, names, evaluation.level),), "measures")
-    table = fold_table(over_folds, names, evaluation.level)
+    table = fold_table(over_folds, names, evaluation.level, full=True)
     return Section("Measures", (table, *rule_notes(over_folds)), "measures")
 
 
@@ -455,10 +423,13 @@ def _over_time(evaluation: Evaluation) -> list[Block]:
             continue
         for e in _timely(evaluation):
             try:
-                found = evaluation.slices(e.name, columns=column.name)
+                slices = evaluation.slices(e.name, columns=column.name)
             except HeldoutError:
                 continue
-            marks = [Mark(one.values[0], one.estimate.value, one.estimate.low, one.estimate.high) for one in found]
+            marks = [
+                Mark(slice_.values[0], slice_.estimate.value, slice_.estimate.low, slice_.estimate.high)
+                for slice_ in slices
+            ]
             about = f"Dots: the value in each period, bars: its {100 * evaluation.level:g} % interval."
             chart = interval_chart(
                 [mark for mark in marks if not mark.name.startswith("(")],
@@ -491,7 +462,7 @@ def _asked(evaluation: Evaluation, name: str, **options: Any) -> list[Block]:
 
 
 def _notes(evaluation: Evaluation) -> list[Block]:
-    blocks = note_cases(evaluation, unsaid(evaluation.notes, evaluation.source, evaluation.review.fired))
+    blocks = note_cases(evaluation, keep_unsaid(evaluation.notes, evaluation.source, evaluation.review.fired))
     return [Section("Notes", tuple(blocks), "notes")] if blocks else []
 
 

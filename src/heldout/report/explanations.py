@@ -16,14 +16,28 @@ from heldout.intervals.count_estimator import default_count_method
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, FoldEstimate
 from heldout.intervals.methods import METHODS
-from heldout.intervals.score_methods import default_score_method
+from heldout.intervals.score_methods import default_score_method, explain_method
 from heldout.measures.catalogue import CATALOGUE, COUNTED, find
 from heldout.measures.cells import WHOLE_TABLE, class_cells, evidence_cells
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import Bound, micro_cells
 from heldout.measures.symbolic import COST_ALARM, COST_MISS, N, Symbol, cost_per_case, traced
+from heldout.report.interval_chart import estimate_cells
 from heldout.results.evaluation import Evaluation
-from heldout.show.blocks import Block, Cell, Column, Facts, Note, Number, Prose, Range, Section, Table, Title
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Note,
+    Number,
+    Prose,
+    Section,
+    Table,
+    Title,
+    head_columns,
+    head_interval,
+)
 from heldout.show.escape import visible
 from heldout.show.explorer import POSITION, Expression
 from heldout.show.numbers import count
@@ -102,7 +116,7 @@ SEVERITIES = {"act": "to act on", "know": "to know"}
 def rules_blocks() -> list[Block]:
     """Every rule: code, what it is about, severity, title."""
     rows = tuple((rule.code, rule.about, SEVERITIES[rule.severity], rule.title) for rule in RULE_CATALOGUE.values())
-    columns = (Column("code"), Column("about"), Column("severity"), Column("what it finds", wrap=True))
+    columns = head_columns("code", "about", "severity", Column("what it finds", wrap=True))
     return [
         Title("The rules"),
         Table(columns, rows),
@@ -184,52 +198,17 @@ def _bracketed(expression: Expression, words: Mapping[str, str], least: int) -> 
 
 # Rows of single classes in one section.
 SHOWN_CLASSES = 40
-SCORE_METHODS = {
-    "delong-score": (
-        "inverts a test with Newcombe's variance, scaled to DeLong's",
-        "Newcombe (2006), Statistics in Medicine 25",
-    ),
-    "profile": (
-        "limits over all thresholds that the cases do not rule out",
-        "derivations in docs/statistics.md",
-    ),
-    "influence-logit": ("standard error from the influence of each case, on the logit scale", "Hampel (1974), JASA 69"),
-    "bootstrap-logit": (
-        "standard deviation of resampled values, limits on the logit scale",
-        "Efron & Tibshirani (1993), ch. 13",
-    ),
-    "delong-logit": ("DeLong's variance, limits on the logit scale", "DeLong, DeLong & Clarke-Pearson (1988)"),
-    "delong": ("DeLong's variance, estimate ± z standard errors", "DeLong, DeLong & Clarke-Pearson (1988)"),
-    "hall": (
-        "Student's t with a correction for skewness",
-        "Hall (1992), Journal of the Royal Statistical Society B 54",
-    ),
-    "influence": ("standard error from the influence of each case", "Hampel (1974), JASA 69"),
-    "bias-corrected": (
-        "standard error from the influence of each case, about the value less what few cases in a bin add to it",
-        "Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological Society 138",
-    ),
-    "bias-corrected-shares": (
-        "standard error from the influence of each case, about the value less what few cases in a bin add to it",
-        "Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological Society 138",
-    ),
-    "wilson-spread": ("Wilson's limits of the share of positives, as a variance", "Wilson (1927)"),
-    "smooth-inversion": (
-        "all values that a test of calibration along the smooth curve does not reject",
-        "derivations in docs/statistics.md",
-    ),
-    "hanley-mcneil": (
-        "a variance from the area and the numbers of cases alone",
-        "Hanley & McNeil (1982), Radiology 143",
-    ),
-    "newcombe": ("inverts a test with Hanley and McNeil's variance", "Newcombe (2006), Statistics in Medicine 25"),
-    "bootstrap": ("percentiles of resampled values", "Efron & Tibshirani (1993), ch. 13"),
-    "stratified-bootstrap": ("percentiles of values resampled within the classes", "Efron & Tibshirani (1993), ch. 13"),
-    "bca": ("percentiles of resampled values, corrected for bias and skewness", "Efron (1987), JASA 82"),
-    "cluster-bootstrap": ("percentiles of values with whole groups resampled", "Field & Welsh (2007), JRSS B 69"),
-    "test-inversion": ("all values that a test of calibration does not reject", "derivations in docs/statistics.md"),
-    "wald": ("estimate ± z standard errors of the recalibration fit", "Cox (1958), Biometrika 45"),
-    "wilson": ("inverts the score test of a proportion", "Wilson (1927)"),
+# What the rest of a method's name means, of which a number stands for itself.
+QUALIFIERS: Mapping[str, str] = {
+    "over folds": "For the mean over folds, from what each fold tells.",
+    "effective n": "With as many cases as would tell as much if all had the same weight.",
+    "n/": "As with so many times fewer cases, because the models depend on each other.",
+    "or less": "As with so many times fewer cases or still fewer: the models depend on each other, and another "
+    "training set shifts how readily each calls a class.",
+    "groups": "Whole groups are taken as the cases.",
+    "bins": "It holds for every order of the scores inside the bins.",
+    "at most": "How the classes vary together is not known, so it is as wide as that could make it.",
+    "half of the error": "One half of the error is left for other directions than the one along which the limits go.",
 }
 
 
@@ -255,7 +234,7 @@ def _section(evaluation: Evaluation, name: str, estimates: Sequence[Estimate]) -
     measure = bound.measure
     kept = {"formula", "parameters", "range", "undefined", "also called", "reference"}
     facts = [(key, text) for key, text in entry(measure) if key in kept]
-    facts += _methods(estimates)
+    facts += [("interval", method_words(method)) for method in dict.fromkeys(e.method for e in estimates)]
     shown = [e for e in estimates if e.class_ is None]
     classes = [e for e in estimates if e.class_ is not None]
     blocks: list[Block] = [Prose(measure.summary), Facts(tuple(facts))]
@@ -268,25 +247,28 @@ def _section(evaluation: Evaluation, name: str, estimates: Sequence[Estimate]) -
     return Section(bound.title, tuple(blocks), section_name(name), folded=True)
 
 
-def _methods(estimates: Sequence[Estimate]) -> list[tuple[str, str]]:
-    """Each interval method that was used, what it does and where it comes from."""
-    return [("interval", method_words(method)) for method in dict.fromkeys(e.method for e in estimates)]
-
-
 def method_words(method: str) -> str:
     """The name of an interval method, what it does and where it comes from.
 
     >>> method_words("wilson")
     'wilson: Inverts the score test of a proportion. (Wilson (1927))'
     """
-    name = method.split(",", maxsplit=1)[0]
+    whole, *rest = method.split(", ")
+    name = whole.removesuffix(" over folds")
     if name in METHODS:
         summary, reference = METHODS[name].summary, METHODS[name].reference
     elif name in FOLD_METHODS:
         summary, reference = FOLD_METHODS[name].summary, FOLD_METHODS[name].reference
     else:
-        summary, reference = SCORE_METHODS.get(name, ("", ""))
-    return " ".join(filter(None, [method + (":" if summary else ""), summary, f"({reference})" if reference else ""]))
+        summary, reference = explain_method(name)
+    words = [summary, *map(explain_qualifier, ["over folds", *rest] if name != whole else rest)]
+    return " ".join(filter(None, [method + (":" if summary else ""), *words, f"({reference})" if reference else ""]))
+
+
+def explain_qualifier(text: str) -> str:
+    """What follows the name of a method, such as "n/1.5 or less", in words; empty where nothing is known of it."""
+    kind = ("or less" if text.endswith("or less") else "n/") if text.startswith("n/") else text
+    return QUALIFIERS.get(kind, "")
 
 
 def _table(evaluation: Evaluation, bound: Bound, estimates: Sequence[Estimate]) -> Table:
@@ -295,19 +277,12 @@ def _table(evaluation: Evaluation, bound: Bound, estimates: Sequence[Estimate]) 
         (
             _of(e),
             counts_put_in(evaluation.confusion, bound, e) if counted else _behind(evaluation, e),
-            Number(e.value, e.style, e.digits),
-            Range(e.low, e.high, e.style, e.digits),
+            *estimate_cells(e)[:2],
             Number(float(e.n), "count"),
         )
         for e in estimates
     ]
-    columns = (
-        Column("of"),
-        Column("counts put in", wrap=True),
-        Column("value", "right"),
-        Column(f"{100 * evaluation.level:g} % interval"),
-        Column("n", "right"),
-    )
+    columns = head_columns("of", Column("counts put in", wrap=True), ">value", head_interval(evaluation.level), ">n")
     return Table(columns, tuple(rows))
 
 

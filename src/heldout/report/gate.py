@@ -7,15 +7,16 @@ import re
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree as ET
 
+from heldout.arguments import write_sentence
 from heldout.findings.review import RULE_CATALOGUE
 from heldout.gates.gate import Gate, Requirement
-from heldout.gates.judging import LONGEST_NAME, enough_digits, percentage
+from heldout.gates.outcomes import LONGEST_NAME, enough_digits, percentage
 from heldout.report.interval_chart import Mark, forest_chart
 from heldout.result import Form
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Severity, Span, Table, Title
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Severity, Span, Table, Title, head_columns
 from heldout.show.chart import Chart
 from heldout.show.escape import visible
-from heldout.show.numbers import count, number
+from heldout.show.numbers import number, number_of
 from heldout.show.text_width import shorten
 
 # What the track of an interval shows.
@@ -43,22 +44,26 @@ def gate_blocks(gate: Gate) -> list[Block]:
     """The verdict, a line for each requirement, and why each came out so."""
     blocks: list[Block] = [Title(_title(gate))]
     if gate.columns:
-        blocks.append(Prose(gate.columns))
+        blocks.append(Prose(gate.columns, label="Read"))
     blocks.append(Prose(phrase_verdict(gate), label="Gate"))
-    fixed = [one for one in gate.requirements if one.written is not None and one.against is None]
+    fixed = [
+        requirement
+        for requirement in gate.requirements
+        if requirement.written is not None and requirement.against is None
+    ]
     blocks += [_values(fixed, gate.level)] if fixed else []
-    relative = [one for one in gate.requirements if one.against is not None]
+    relative = [requirement for requirement in gate.requirements if requirement.against is not None]
     if relative:
         blocks.append(_differences(relative, gate))
-    forbidden = [one for one in gate.requirements if one.written is None]
+    forbidden = [requirement for requirement in gate.requirements if requirement.written is None]
     if forbidden:
-        rows = tuple((_mark(one), _short(one.text), _about(one)) for one in forbidden)
+        rows = tuple((_mark(requirement), _short(requirement.text), _about(requirement)) for requirement in forbidden)
         blocks.append(Table((Column("outcome"), Column("forbidden"), Column("finding", wrap=True)), rows))
-    blocks += [_why(one) for one in gate.requirements]
+    blocks += [_why(requirement) for requirement in gate.requirements]
     blocks += [Note(promise)] if (promise := _promise(gate)) else []
     if gate.baseline_how:
         blocks.append(Note(gate.baseline_how))
-    blocks += [Note(f"{note[0].upper()}{note[1:]}.", "warning") for note in gate.notes if note]
+    blocks += [Note(write_sentence(note), "warning") for note in gate.notes if note]
     return blocks
 
 
@@ -75,9 +80,9 @@ def _why(one: Requirement) -> Note:
 
 def _title(gate: Gate) -> str:
     parts = [gate.name] if gate.name else []
-    parts.append(f"{count(gate.n)} case" + "s" * (gate.n != 1))
+    parts.append(number_of(gate.n, "case"))
     if gate.labels:
-        parts.append(f"{count(len(gate.labels))} class" + "es" * (len(gate.labels) != 1))
+        parts.append(number_of(len(gate.labels), "class", "classes"))
     if gate.positive is not None:
         parts.append(f"positive class: {_short(str(gate.positive))}")
     if gate.baseline:
@@ -87,13 +92,13 @@ def _title(gate: Gate) -> str:
 
 def phrase_verdict(gate: Gate) -> str:
     """Whether it passed, and what became of the requirements and forbidden findings."""
-    required = [one for one in gate.requirements if one.written is not None]
-    forbidden = [one for one in gate.requirements if one.written is None]
+    required = [requirement for requirement in gate.requirements if requirement.written is not None]
+    forbidden = [requirement for requirement in gate.requirements if requirement.written is None]
     counts = [_counted(required, "requirement", REQUIRED), _counted(forbidden, "forbidden finding", FORBIDDEN)]
     verdict = f"{'PASSED' if gate.passed else 'FAILED'}: {'; '.join(filter(None, counts))}."
-    open_ = [one for one in required if one.outcome == "undecided"]
-    unseen = any(one.outcome == "undecided" for one in forbidden)
-    if required and not open_ and all(one.outcome == "passed" for one in required):
+    open_ = [requirement for requirement in required if requirement.outcome == "undecided"]
+    unseen = any(requirement.outcome == "undecided" for requirement in forbidden)
+    if required and not open_ and all(requirement.outcome == "passed" for requirement in required):
         ways = "Its bound is" if len(required) == 1 else "Every bound is"
         verdict += f" {ways} cleared by a one-sided {percentage(gate.level)} limit."
     if open_ or unseen:
@@ -104,7 +109,7 @@ def phrase_verdict(gate: Gate) -> str:
 
 def _promise(gate: Gate) -> str:
     """What the outcomes promise together, in words; empty without requirements."""
-    required = [one for one in gate.requirements if one.written is not None]
+    required = [requirement for requirement in gate.requirements if requirement.written is not None]
     if not required:
         return ""
     risk = f"{100 * (1 - gate.level):.3g} in 100"
@@ -112,15 +117,15 @@ def _promise(gate: Gate) -> str:
     if gate.undecided_rule == "fail":
         which = "any of them" if several else "it"
         promise = f"A classifier whose true value misses {which} passes on at most {risk} test sets"
-        promise += ": all must pass, so none needs a correction (intersection-union test)." if several else "."
+        promise += ": all must pass, so no correction is needed (intersection-union test)." if several else "."
     else:
         promise = (
             f"With undecided={gate.undecided_rule!r} a pass promises nothing: what is undecided may miss its bound."
         )
     if several:
         promise += (
-            f" That any requirement is said to have failed which is truly met happens on at most {risk}: "
-            f"failures are corrected together for all {len(required)} (Holm)."
+            f" Any requirement that is truly met is called failed on at most {risk}: failures are corrected for all "
+            f"{len(required)} together (Holm)."
         )
     return promise
 
@@ -129,24 +134,19 @@ def _counted(requirements: Sequence[Requirement], what: str, words: dict[str, tu
     """How many of each outcome, in words: one by itself, or so many of so many."""
     if len(requirements) == 1:
         return f"the {what} {words[requirements[0].outcome][0]}"
-    numbers = {outcome: sum(one.outcome == outcome for one in requirements) for outcome in words}
+    numbers = {outcome: sum(requirement.outcome == outcome for requirement in requirements) for outcome in words}
     shown = ", ".join(f"{number} {words[outcome][1]}" for outcome, number in numbers.items() if number)
     return f"of {len(requirements)} {what}s {shown}" if requirements else ""
 
 
 def _values(requirements: Sequence[Requirement], level: float) -> Table:
-    columns = (
-        Column("outcome"),
-        Column("requirement"),
-        Column("value", "right"),
-        Column(f"one-sided {percentage(level)} limit"),
-    )
+    columns = head_columns("outcome", "requirement", ">value", f"one-sided {percentage(level)} limit")
     shares = [
-        (one.written.limit, one.estimate)
-        for one in requirements
-        if one.written is not None and one.estimate is not None
+        (requirement.written.limit, requirement.estimate)
+        for requirement in requirements
+        if requirement.written is not None and requirement.estimate is not None
     ]
-    ends = [_ends(one) for one in requirements]
+    ends = [_ends(requirement) for requirement in requirements]
     drawn = [
         (limit, e.value, *pair) if e.style == "share" else None for (limit, e), pair in zip(shares, ends, strict=True)
     ]
@@ -174,25 +174,19 @@ def _limit(one: Requirement, digits: int | None) -> str:
 
 
 def _differences(requirements: Sequence[Requirement], gate: Gate) -> Table:
-    columns = (
-        Column("outcome"),
-        Column("requirement"),
-        Column("value", "right"),
-        Column("baseline", "right"),
-        Column("difference", "right"),
-        Column(f"one-sided {percentage(gate.level)} limit"),
-        Column(""),
+    columns = head_columns(
+        "outcome", "requirement", ">value", ">baseline", ">difference", f"one-sided {percentage(gate.level)} limit", ""
     )
     rows: list[tuple[Cell, ...]] = []
     ends: list[tuple[float, float, float, float] | None] = []
-    for one in requirements:
-        if one.against is None or one.estimate is None or one.written is None:
+    for requirement in requirements:
+        if requirement.against is None or requirement.estimate is None or requirement.written is None:
             continue
-        t, e, limit = one.against.tested, one.estimate, one.written.limit
-        digits = enough_digits(limit, (t.difference, *_ends(one)), e.style)
-        figures = [Number(value, e.style, digits) for value in (e.value, one.against.value, t.difference)]
-        rows.append((_mark(one), _short(one.text), *figures, _limit(one, digits)))
-        ends.append((limit, t.difference, *_ends(one)) if e.style == "share" else None)
+        t, e, limit = requirement.against.tested, requirement.estimate, requirement.written.limit
+        digits = enough_digits(limit, (t.difference, *_ends(requirement)), e.style)
+        figures = [Number(value, e.style, digits) for value in (e.value, requirement.against.value, t.difference)]
+        rows.append((_mark(requirement), _short(requirement.text), *figures, _limit(requirement, digits)))
+        ends.append((limit, t.difference, *_ends(requirement)) if e.style == "share" else None)
     return _drawn(columns, [(*row, span) for row, span in zip(rows, _spans(ends), strict=True)])
 
 
@@ -207,8 +201,8 @@ def _drawn(columns: tuple[Column, ...], rows: Sequence[tuple[Cell, ...]]) -> Tab
 
 def _spans(ends: Iterable[tuple[float, float, float, float] | None]) -> list[Cell]:
     """Each interval on one track of distances from the bound, which is the zero that a track marks."""
-    drawn = [None if one is None or any(map(math.isnan, one)) else one for one in ends]
-    far = max((abs(end - one[0]) for one in drawn if one is not None for end in one[1:]), default=0.0)
+    drawn = [None if span is None or any(map(math.isnan, span)) else span for span in ends]
+    far = max((abs(end - span[0]) for span in drawn if span is not None for end in span[1:]), default=0.0)
     # Twentieths, so that the ends of the track are numbers that can be read.
     reach = max(math.ceil(far * 20 - 1e-9), 1) / 20
     return [None if o is None else Span(o[1] - o[0], o[2] - o[0], o[3] - o[0], -reach, reach) for o in drawn]
@@ -217,15 +211,22 @@ def _spans(ends: Iterable[tuple[float, float, float, float] | None]) -> list[Cel
 def draw_requirements(gate: Gate) -> Chart:
     """How far each value and its limits are from the bound that was asked for; right of 0 is cleared."""
     marks = []
-    for one in gate.requirements:
-        if one.written is None or one.estimate is None or one.estimate.style != "share":
+    for requirement in gate.requirements:
+        if requirement.written is None or requirement.estimate is None or requirement.estimate.style != "share":
             continue
-        value = one.estimate.value if one.against is None else one.against.tested.difference
-        bound, (low, high) = one.written.limit, _ends(one)
+        value = requirement.estimate.value if requirement.against is None else requirement.against.tested.difference
+        bound, (low, high) = requirement.written.limit, _ends(requirement)
         # An upper bound is met to its left, so the axis is mirrored: right is always good.
-        turned = one.pass_limit is not None and one.pass_limit.side == "upper"
+        turned = requirement.pass_limit is not None and requirement.pass_limit.side == "upper"
         low, high = (bound - high, bound - low) if turned else (low - bound, high - bound)
-        marks.append(Mark(f"{_mark(one)}  {_short(one.text)}", bound - value if turned else value - bound, low, high))
+        marks.append(
+            Mark(
+                f"{_mark(requirement)}  {_short(requirement.text)}",
+                bound - value if turned else value - bound,
+                low,
+                high,
+            )
+        )
     detail = f"Right of 0 the bound is cleared. Bars: one-sided {percentage(gate.level)} limits on both sides."
     return forest_chart(marks, "Requirements", "distance from the bound", lines=[("bound", 0.0)], detail=detail)
 
@@ -248,20 +249,22 @@ SUITE = "heldout check"
 
 def junit_xml(gate: Gate) -> str:
     """The XML: a test case for each requirement, with a failure where the gate fails by it."""
-    failing = sum(one.fails for one in gate.requirements)
+    failing = sum(requirement.fails for requirement in gate.requirements)
     counts = {"tests": str(len(gate.requirements)), "failures": str(failing), "errors": "0", "skipped": "0"}
     root = ET.Element("testsuites", {"name": SUITE, **counts, "time": "0"})
     suite = ET.SubElement(root, "testsuite", {"name": allowed(gate.name) or SUITE, **counts, "time": "0"})
-    for one in gate.requirements:
+    for requirement in gate.requirements:
         case = ET.SubElement(
-            suite, "testcase", {"classname": "heldout.check", "name": allowed(one.text), "time": "0"}
+            suite, "testcase", {"classname": "heldout.check", "name": allowed(requirement.text), "time": "0"}
         )  # fmt: skip
-        why = allowed(one.why)
-        if one.fails:
-            ET.SubElement(case, "failure", {"message": f"{one.outcome}: {why}", "type": one.outcome}).text = why
+        why = allowed(requirement.why)
+        if requirement.fails:
+            ET.SubElement(
+                case, "failure", {"message": f"{requirement.outcome}: {why}", "type": requirement.outcome}
+            ).text = why
         else:
             # Undecided is no failure, but whoever reads the report must see it.
-            ET.SubElement(case, "system-out").text = f"{one.outcome}: {why}"
+            ET.SubElement(case, "system-out").text = f"{requirement.outcome}: {why}"
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 

@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from heldout.arguments import capitalize
 from heldout.errors import ValuesError
 from heldout.intervals.estimate import Estimate
 from heldout.result import Result
 from heldout.results.slices import Slices, titled
+from heldout.show.blocks import Number, Range, Span
 from heldout.show.chart import Axis, Chart, Dots, Stroke, Tone
 from heldout.show.escape import visible
-from heldout.show.numbers import limits, number
+from heldout.show.numbers import in_brackets, number
 from heldout.show.text_width import shorten
 
 # The number of letters that fit along the axis, all names together.
@@ -72,7 +74,7 @@ def interval_chart(
         for (name, height), tone in zip(drawn, tones, strict=False)
     )
     summary = "; ".join(
-        f"{name} {number(mark.value)}" + (f" [{limits(mark.low, mark.high)}]" if math.isfinite(mark.low) else "")
+        f"{name} {number(mark.value)}" + (f" {in_brackets(mark.low, mark.high)}" if math.isfinite(mark.low) else "")
         for name, mark in zip(names[:20], drawn_marks, strict=False)
     )
     points = tuple(zip(places, *((dots.y, dots.low, dots.high) if known else (dots.y,)), strict=True))
@@ -120,23 +122,25 @@ def forest_chart(
     top = len(shown) + 0.5
     strokes = tuple(Stroke((at, at), (0.5, top), name, "quiet", dashed=True) for name, at in drawn)
     left = f" {len(known) - len(shown):,} more are not drawn." if len(known) > len(shown) else ""
-    said = "; ".join(
-        f"{label} {number(mark.value)}" + (f" [{limits(mark.low, mark.high)}]" if math.isfinite(mark.low) else "")
+    figures = "; ".join(
+        f"{label} {number(mark.value)}" + (f" {in_brackets(mark.low, mark.high)}" if math.isfinite(mark.low) else "")
         for (_, label), mark in zip(ticks[:20], shown, strict=False)
     )
     return Chart(
-        title, f"{title}: {said}.", Axis(axis, min(ends) - room, max(ends) + room), Axis("", 0.5, top, ticks),
+        title, f"{title}: {figures}.", Axis(axis, min(ends) - room, max(ends) + room), Axis("", 0.5, top, ticks),
         strokes, (), (dots,), f"{detail}{left}".strip(), "wide", height=float(AROUND + LINE * len(shown)),
     )  # fmt: skip
 
 
 def draw_slices(slices: Slices) -> Chart:
     """The measure in every slice with its interval, beside its value over all cases."""
-    marks = [Mark(one.name, *(getattr(one.estimate, end) for end in ("value", "low", "high"))) for one in slices]
+    marks = [
+        Mark(slice_.name, *(getattr(slice_.estimate, end) for end in ("value", "low", "high"))) for slice_ in slices
+    ]
     title = titled(slices.whole)
     lines = [("all cases", slices.whole.value)]
     detail = f"Bars: {100 * slices.level:g} % intervals."
-    return forest_chart(marks, f"{title[:1].upper()}{title[1:]} by slice", title, lines=lines, detail=detail)
+    return forest_chart(marks, f"{capitalize(title)} by slice", title, lines=lines, detail=detail)
 
 
 NOTHING = "print the result to read why."
@@ -178,6 +182,12 @@ def _is_share(row: Mapping[str, object]) -> bool:
 
 def _float(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
+
+
+def estimate_cells(e: Estimate, floor: float = 0.0, how: str = "") -> tuple[Number, Range, Span | None]:
+    """The cells of an estimate: its value, its interval, and both drawn on a track where it is a share."""
+    drawn = None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high, floor)
+    return Number(e.value, e.style, e.digits, how), Range(e.low, e.high, e.style, e.digits), drawn
 
 
 def track_floor(estimates: Iterable[Estimate]) -> float:

@@ -8,7 +8,18 @@ from typing import Literal
 
 from heldout.comparisons.learner_ranks import LearnerRanks, RankPair
 from heldout.result import Form
-from heldout.show.blocks import Block, Column, Note, Number, Prose, Section, Table, Title, provenance_section
+from heldout.show.blocks import (
+    Block,
+    Column,
+    Note,
+    Number,
+    Prose,
+    Section,
+    Table,
+    Title,
+    head_columns,
+    provenance_section,
+)
 from heldout.show.chart import Axis, Caption, Chart, Dots, Stroke, Tips, Tone
 from heldout.show.escape import visible
 from heldout.show.latex import escape
@@ -272,7 +283,7 @@ def _learner_table(ranks: LearnerRanks) -> Table:
 
 
 def _test_table(ranks: LearnerRanks) -> Table:
-    heads = (Column("test"), Column("statistic", "right"), Column("df", "right"), Column("p", "right"))
+    heads = head_columns("test", ">statistic", ">df", ">p")
     rows = tuple(
         (
             TITLES[test.method],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from heldout.arguments import capitalize
 from heldout.arrays import Floats
 from heldout.errors import ValuesError
 from heldout.measures.catalogue import find
@@ -24,13 +25,14 @@ from heldout.show.blocks import (
     Table,
     Title,
     provenance_section,
+    value_and_interval,
 )
 from heldout.show.chart import Axis, Chart, Dots, Ribbon, Stroke, Tips
-from heldout.show.numbers import limits, number, percent
+from heldout.show.numbers import in_brackets, number, percent
 
 
 def render_learning_curve(curve: LearningCurve, form: Form) -> list[Block]:
-    """The report on a screen or as a page."""
+    """The errors at each size, the law, and what a page tells besides."""
     return learning_page(curve) if form == "page" else learning_blocks(curve)
 
 
@@ -53,7 +55,7 @@ def _explain_columns(curve: LearningCurve) -> str:
     method = shown.estimates[-1].method
     value = "mean over draws" if _is_mean(curve) else "of all draws together"
     text = (
-        f"Test {word}: {value}, limits {curve.level:g} {method} for the rows tested. Spread: "
+        f"Test {word}: {value}, with {100 * curve.level:g} % interval ({method}) for the rows tested. Spread: "
         "standard deviation over draws, which share rows, so it is no standard error. Gap: test less training "
         f"{word}. {aside.capitalize()}: how far the {word} stands {aside} that of the largest training set."
     )
@@ -88,7 +90,7 @@ def _aside(curve: LearningCurve) -> str:
 
 def _table(curve: LearningCurve) -> Table:
     word, aside, shown = _heading(curve), _aside(curve), curve.shown
-    names = ("size", f"training {word}", f"test {word}", "", "spread", "gap", aside)
+    names = ("size", f"training {word}"), ("spread", "gap", aside)
     training, test, spread = shown.values("training"), shown.values("test"), shown.spread("test")
     sign = -1 if aside == "below" else 1
     rows = tuple(
@@ -103,14 +105,15 @@ def _table(curve: LearningCurve) -> Table:
         )
         for at, (size, e) in enumerate(zip(curve.sizes, shown.estimates, strict=True))
     )
-    return Table(tuple(Column(name, "right" if name else "left") for name in names), rows)
+    before, after = ([Column(name, "right") for name in part] for part in names)
+    return Table((*before, *value_and_interval(f"test {word}"), *after), rows)
 
 
 def _said(figure: Figure, key: str) -> str:
     style = "share" if key == "floor" else "plain"
     value = number(figure.value, style)  # type: ignore[arg-type]
-    between = limits(figure.low, figure.high, style)  # type: ignore[arg-type]
-    return value if np.isnan(figure.low) else f"{value} [{between}]"
+    between = in_brackets(figure.low, figure.high, style)  # type: ignore[arg-type]
+    return value if np.isnan(figure.low) else f"{value} {between}"
 
 
 def learning_page(curve: LearningCurve) -> list[Block]:
@@ -132,12 +135,12 @@ def learning_page(curve: LearningCurve) -> list[Block]:
     charts = [] if np.isnan(curve.shown.values("test")).all() else [draw_learning_curve(curve)]
     return [
         *head,
-        findings_section(curve.review),
         Section(
-            f"{'Errors' if curve.measured is None else _capital(_word(curve))} as the training set grows",
+            f"{'Errors' if curve.measured is None else capitalize(_word(curve))} as the training set grows",
             (*charts, *tables),
             "curve",
         ),
+        findings_section(curve.review),
         Section("The law, and what the columns mean", tuple(rest), "law"),
         *([Section("Notes", tuple(notes), "notes")] if notes else []),
         provenance_section(facts),
@@ -210,11 +213,7 @@ def _height(curve: LearningCurve, strokes: list[Stroke], ribbons: list[Ribbon]) 
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     least, most = find(curve.shown.quantity[0]).measure.range
     room = 0.08 * (high - low) or 0.05
-    return Axis(_capital(_word(curve)), max(least, low - room), min(most, high + room))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return Axis(capitalize(_word(curve)), max(least, low - room), min(most, high + room))
 
 
 def _detail(curve: LearningCurve) -> str:

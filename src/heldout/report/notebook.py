@@ -11,8 +11,15 @@ from heldout.errors import HeldoutError
 from heldout.evidence import Confusion
 from heldout.gates.gate import Gate
 from heldout.intervals.estimate import Estimate
-from heldout.measures.catalogue import headline_quantities
-from heldout.report.evaluation import estimate_table, note_cases, sentences, target_blocks, titled
+from heldout.report.evaluation import (
+    estimate_table,
+    find_headline,
+    name_all,
+    note_cases,
+    target_blocks,
+    titled,
+    write_verdict,
+)
 from heldout.report.evaluation_charts import draw_first_curves
 from heldout.report.evaluation_page import (
     MATRIX_CLASSES,
@@ -23,7 +30,7 @@ from heldout.report.evaluation_page import (
     title_of,
 )
 from heldout.report.report import Report
-from heldout.report.review import findings_section, unsaid
+from heldout.report.review import findings_section, keep_unsaid
 from heldout.report.validation import remarks, splits_section, validation_page
 from heldout.result import Result
 from heldout.results.cases import confused
@@ -78,20 +85,18 @@ def page_cell(result: Result) -> list[Block]:
 
 def evaluation_cell(evaluation: Evaluation, reviewed: Reviewed, *more: Block) -> list[Block]:
     """Verdict, key figures, matrix, curves and findings; `more`, classes, every measure and provenance folded."""
-    estimates = {(e.measure, e.class_, e.average): e for e in reversed(evaluation.estimates)}
-    asked = headline_quantities("screen", evaluation.positive)
-    headline = [estimates[one.key] for one in asked if one.key in estimates]
+    headline = find_headline(evaluation, "screen")
     confusion = evaluation.confusion
     positive = None if evaluation.positive is None else confusion.index(evaluation.positive)
     matrix, *shares = matrix_blocks(confusion, positive)
-    notes = note_cases(evaluation, unsaid(evaluation.notes, evaluation.source, reviewed.review.fired))
+    notes = note_cases(evaluation, keep_unsaid(evaluation.notes, evaluation.source, reviewed.review.fired))
     blocks: list[Block] = [
         title_of(evaluation),
-        *target_blocks(evaluation),
-        Prose(" ".join(sentences(evaluation)), label="Verdict"),
-        estimate_table(evaluation, headline, [titled(e) for e in headline]),
+        Prose(" ".join(write_verdict(evaluation)), label="Verdict"),
+        estimate_table(evaluation, headline, name_all(evaluation, headline)),
         matrix,
         *draw_first_curves(evaluation),
+        *target_blocks(evaluation),
         *findings_cell(reviewed),
         *notes,
         *more,
@@ -141,8 +146,8 @@ def report_cell(report: Report) -> list[Block]:
     for number, part in enumerate(report.parts, 1):
         title, *rest = notebook_blocks(part)
         name = title.text if isinstance(title, Title) else f"Part {number}"
-        held = rest if isinstance(title, Title) else [title, *rest]
-        parts.append(Section(name, tuple(held)))
+        body = rest if isinstance(title, Title) else [title, *rest]
+        parts.append(Section(name, tuple(body)))
     return parts
 
 
@@ -174,7 +179,7 @@ def findings_cell(result: Reviewed) -> list[Block]:
     blocks: list[Block] = [Prose(summary, label="Findings"), *fired[:SHOWN_FINDINGS]]
     more = fired[SHOWN_FINDINGS:]
     if more:
-        blocks.append(Section(f"{len(more)} more findings", tuple(more), folded=True))
+        blocks.append(Section(f"{len(more)} more finding{'s' * (len(more) > 1)}", tuple(more), folded=True))
     return [*blocks, *others]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -12,10 +11,12 @@ from heldout.evidence import Confusion
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import find, is_imbalanced
 from heldout.measures.quantity import Quantity
-from heldout.report.evaluation import order_weakest, titled
+from heldout.report.evaluation import few_cases, order_weakest, titled
+from heldout.report.evaluation_charts import order_matrix
 from heldout.report.explanations import section_name
+from heldout.report.interval_chart import estimate_cells
 from heldout.results.evaluation import Evaluation
-from heldout.show.blocks import Block, Cell, Column, Number, Overview, Range, Span, Table
+from heldout.show.blocks import Block, Cell, Number, Overview, Range, Span, Table, head_columns, head_interval
 from heldout.show.chart import Chart
 from heldout.show.heatmap import FIGURED, Heatmap
 
@@ -28,14 +29,9 @@ OF_RARE = ("average_precision", "recall", "precision", "f1", "roc_auc", "matthew
 OF_CLASSES = ("accuracy", "balanced_accuracy", "f1", "matthews", "hand_till_auc", "kappa")
 
 
-def linked(e: Estimate) -> Number:
-    """The value of an estimate, which leads to how it was made."""
-    return Number(e.value, e.style, e.digits, section_name(e.measure))
-
-
-def span(e: Estimate) -> Cell:
-    """The interval drawn from 0 to 1, or nothing where it has no place there."""
-    return None if e.style != "share" or math.isnan(e.value) else Span(e.value, e.low, e.high)
+def linked_cells(e: Estimate) -> tuple[Number, Range, Span | None]:
+    """The cells of an estimate whose value leads to how it was made."""
+    return estimate_cells(e, how=section_name(e.measure))
 
 
 def has_rare_positives(evaluation: Evaluation) -> bool:
@@ -63,13 +59,18 @@ def choose_key_figures(evaluation: Evaluation) -> list[Estimate]:
     return chosen[:SHOWN]
 
 
+def _name_figure(evaluation: Evaluation, e: Estimate) -> str:
+    """Its title without the positive class; of two classes the mean over pairs is the one area."""
+    one_area = e.measure == "hand_till_auc" and len(evaluation.labels) == 2
+    return find("roc_auc").measure.title if one_area else titled(replace(e, class_=None))
+
+
 def key_table(estimates: Sequence[Estimate], names: Iterable[str], level: float) -> Table:
     """One line per figure: its name, value and interval, in figures and drawn."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (name, linked(e), Range(e.low, e.high, e.style, e.digits), span(e))
-        for name, e in zip(names, estimates, strict=True)
+        (name, *linked_cells(e)) for name, e in zip(names, estimates, strict=True)
     )
-    heads = (Column("measure"), Column("value", "right"), Column(f"{100 * level:g} % interval"), Column(""))
+    heads = head_columns("measure", ">value", head_interval(level), "")
     return Table(heads, rows)
 
 
@@ -83,7 +84,7 @@ def make_overview(evaluation: Evaluation, curves: Iterable[Block], found: str = 
     first = None if evaluation.positive is None else confusion.index(evaluation.positive)
     return Overview(
         # The title of the page names the positive class.
-        key_table(estimates, [titled(replace(e, class_=None)) for e in estimates], evaluation.level),
+        key_table(estimates, [_name_figure(evaluation, e) for e in estimates], evaluation.level),
         make_heatmap(confusion, first) if confusion.n_classes <= MAPPED else None,
         charts[0] if charts else None,
         found,
@@ -95,23 +96,17 @@ def _weakest_table(evaluation: Evaluation) -> Table:
     """The classes of the lowest recall, where a matrix of many classes leaves room beside it."""
     confusion = evaluation.confusion
     estimates = [evaluation.get("recall", class_=confusion.labels[at]) for at in order_weakest(confusion)[:SHOWN]]
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (str(e.class_), linked(e), Range(e.low, e.high, e.style, e.digits), span(e)) for e in estimates
-    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple((str(e.class_), *linked_cells(e)) for e in estimates)
     return Table(
-        (Column(f"weakest of {confusion.n_classes:,}"), Column("recall", "right"), Column("interval"), Column("")), rows
+        head_columns(f"weakest of {confusion.n_classes:,}{few_cases(confusion)}", ">recall", "interval", ""), rows
     )
 
 
-def make_heatmap(confusion: Confusion, first: int | None = None) -> Heatmap:
+def make_heatmap(confusion: Confusion, first: int | None) -> Heatmap:
     """The matrix with `first` before the other classes, and the orders in which the classes can be put."""
-    order = list(range(confusion.n_classes))
-    if first is not None:
-        order = [first, *(at for at in order if at != first)]
-    matrix = confusion.matrix[np.ix_(order, order)].astype(np.float64)
-    labels = tuple(str(confusion.labels[at]) for at in order)
+    matrix, labels = order_matrix(confusion, first)
     counts = tuple(tuple(row) for row in matrix.tolist())
-    return Heatmap(labels, counts, _orders(matrix) if len(order) > 2 else ())
+    return Heatmap(labels, counts, _orders(matrix) if len(labels) > 2 else ())
 
 
 def _orders(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -92,8 +92,8 @@ class Report(Result):
         keep_backend(self, find_backend(results))
         object.__setattr__(self, "title", str(title))
 
-    def __repr__(self) -> str:
-        return f"<Report of {len(self.parts)} parts; print it to read it>"
+    def _describe(self) -> str:
+        return f"Report of {len(self.parts)} parts"
 
     def __len__(self) -> int:
         return len(self.parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from heldout.arguments import capitalize, write_sentence
 from heldout.findings.review import RULE_CATALOGUE
 from heldout.predictions.source import Source
 from heldout.result import Form
@@ -69,7 +70,7 @@ def _note(finding: Finding) -> Note:
 
 def findings_section(review: Review) -> Section:
     """What a careful statistician would point out, the severe first."""
-    blocks: list[Block] = [Prose(f"{_capital(review.summary())}.")]
+    blocks: list[Block] = [Prose(write_sentence(review.summary()))]
     blocks += [
         Note(_said(finding), "warning" if finding.severity == "act" else "note", finding.code)
         for finding in review.fired
@@ -100,7 +101,7 @@ def count_fired(review: Review) -> str:
 def _said(finding: Finding) -> str:
     parts = [
         _sentence(finding.title),
-        _sentence(_capital(finding.advice)),
+        _sentence(capitalize(finding.advice)),
         f"[{finding.reference}]" if finding.reference else "",
     ]
     return " ".join(filter(None, parts))
@@ -111,19 +112,15 @@ def _sentence(text: str) -> str:
     return text if not text or text[-1] in ".?!" else f"{text}."
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
-
-
 # The rule that says of a column of this role that it was not used.
 SAID_BY = {"fold": "H034"}
 
 
-def unsaid(notes: Sequence[str], source: Source, findings: Iterable[Finding]) -> list[str]:
+def keep_unsaid(notes: Sequence[str], source: Source, findings: Iterable[Finding]) -> list[str]:
     """The notes that none of these findings says.
 
     >>> read = Source("a.csv", unused=(("fold", "fold", "the column 'fold' was not used"),))
-    >>> unsaid(["the column 'fold' was not used", "rows were dropped"], read, ())
+    >>> keep_unsaid(["the column 'fold' was not used", "rows were dropped"], read, ())
     ["the column 'fold' was not used", 'rows were dropped']
     """
     fired = {finding.code for finding in findings if finding.outcome == "fired"}

@@ -43,6 +43,7 @@ from heldout.measures.symbolic import (
 )
 from heldout.report.explanations import COST_SECTION, NET, NET_SECTION, UNIT_COSTS, method_words, section_name
 from heldout.results.evaluation import Evaluation
+from heldout.show.blocks import head_interval
 from heldout.show.escape import visible
 from heldout.show.explorer import Explorer, Expression, Knob, Moving
 from heldout.show.numbers import count, number, plain
@@ -62,7 +63,7 @@ class Limits:
     method: str | tuple[str, ...]
 
 
-def quick(estimator: Estimator) -> bool:
+def is_quick(estimator: Estimator) -> bool:
     """Whether the limits of all thresholds can be made together: independent cases, default methods."""
     confusion = estimator.confusion
     return (
@@ -79,7 +80,7 @@ def drawn_places(corners: Floats) -> NDArray[np.int64]:
     return np.flatnonzero(corners.min(axis=1) < PLENTY)
 
 
-def together(estimator: Estimator, positive: int, bounds: Sequence[Bound], corners: Floats) -> list[Limits]:
+def find_limits_together(estimator: Estimator, positive: int, bounds: Sequence[Bound], corners: Floats) -> list[Limits]:
     """The limits of each measure for independent cases, all thresholds at once; `corners` are TP, FN, FP, TN."""
     drawn = [bound for bound in bounds if bound.measure.kind == "agreement"]
     agreed = dict(zip((b.name for b in drawn), _agreement(estimator, positive, drawn, corners), strict=True))
@@ -94,7 +95,7 @@ def together(estimator: Estimator, positive: int, bounds: Sequence[Bound], corne
     return limits
 
 
-def one_by_one(
+def find_limits_singly(
     estimator: Estimator, positive: Label, bounds: Sequence[Bound], seen: Sequence[Confusion]
 ) -> list[Limits]:
     """The limits of each measure from the evidence at each threshold, for weights, groups and methods asked for."""
@@ -356,7 +357,7 @@ def threshold_explorer(evaluation: Evaluation) -> Explorer | None:
         positions.marks,
         positions.left_out,
         _detail(evaluation, positions, ranking, names[0]),
-        f"{100 * evaluation.level:g} % interval",
+        head_interval(evaluation.level),
     )
 
 
@@ -376,7 +377,7 @@ def _figures(
     bounds = [*(find(name) for name in FIGURES), find("expected_cost", costs=costs)]
     right = costs[index, index], costs[1 - index, 1 - index]
     extra = max(float(costs[index, 1 - index] - right[0]), 0.0), max(float(costs[1 - index, index] - right[1]), 0.0)
-    fast = quick(evaluation.estimator)
+    fast = is_quick(evaluation.estimator)
 
     def at_most(most: int) -> Positions:
         corners = evaluation.confusion.corners[index]
@@ -389,11 +390,11 @@ def _figures(
         corners = _corners(kept, ranking)
     limits: Sequence[Limits | None]
     if fast:
-        limits = together(evaluation.estimator, index, bounds, corners)
+        limits = find_limits_together(evaluation.estimator, index, bounds, corners)
     elif ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED:
         limits = [None] * len(bounds)
     else:
-        limits = one_by_one(evaluation.estimator, _named(evaluation), bounds, _seen(evaluation, ranking, kept))
+        limits = find_limits_singly(evaluation.estimator, _named(evaluation), bounds, _seen(evaluation, ranking, kept))
     moving = [_moving(evaluation, bound, ends, index, costs) for bound, ends in zip(bounds, limits, strict=True)]
     if evaluation.scores is not None and evaluation.scores.evidence.probabilities is not None:
         why = "at a threshold of 1 a false alarm would weigh infinitely much"
@@ -436,8 +437,8 @@ def _moving(evaluation: Evaluation, bound: Bound, limits: Limits | None, index: 
     if limits is None:
         return Moving(bound.name, title, formula, style=style, how=how, undefined=bound.undefined)
     ends = (tuple(limits.low.tolist()), tuple(limits.high.tolist()))
-    given = limits.method
-    method = method_words(given) if isinstance(given, str) else tuple(map(method_words, given))
+    methods = limits.method
+    method = method_words(methods) if isinstance(methods, str) else tuple(map(method_words, methods))
     return Moving(bound.name, title, formula, *ends, method, style, how, bound.undefined)
 
 
@@ -486,6 +487,6 @@ def _detail(evaluation: Evaluation, positions: Positions, ranking: Ranking, posi
         sentences.append(f"{count(len(positions.thresholds))} of {count(len(ranking))} {what} can be chosen.")
     if evaluation.threshold is None or CURRENT not in dict(positions.marks):
         sentences.append(_start(evaluation, positions, ranking))
-    if ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED and not quick(evaluation.estimator):
+    if ranking.groups is not None and len(ranking.groups.place) > MOST_GROUPED and not is_quick(evaluation.estimator):
         sentences.append("Limits are left out here: groups would have to be counted anew at every threshold.")
     return " ".join(sentences)

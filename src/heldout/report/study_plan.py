@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from heldout.arguments import capitalize
 from heldout.result import Form
 from heldout.show.blocks import (
     Block,
@@ -64,11 +65,11 @@ def draw_study_plan(plan: StudyPlan) -> Chart:
     name = NAMES[plan.goal]
     target = Stroke((places[0], places[-1]), (plan.target, plan.target), "asked for", "quiet", dashed=True)
     return Chart(
-        f"{name[:1].upper()}{name[1:]} over the number of cases",
+        f"{capitalize(name)} over the number of cases",
         f"The {name} for {plan.what} goes from {number(reached[0])} with {int(sizes[0]):,} cases to "
         f"{number(reached[-1])} with {int(sizes[-1]):,}. {plan.sentence}",
         Axis("Cases", places[0], places[-1], ticks),
-        Axis(f"{name[:1].upper()}{name[1:]}", 0.0, ceiling),
+        Axis(capitalize(name), 0.0, ceiling),
         (Stroke(places, tuple(reached), name), *(() if math.isnan(plan.target) else (target,))),
         (),
         (Dots((math.log10(plan.n),), (plan.reached,)),),

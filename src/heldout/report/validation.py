@@ -9,15 +9,21 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from heldout.arguments import listing
+from heldout.arguments import capitalize, listing, write_sentence
 from heldout.errors import ValuesError
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FoldEstimate
 from heldout.measures.catalogue import find, headline_quantities
-from heldout.report.evaluation import body_blocks, chosen_tables, order_notes, titled
+from heldout.report.evaluation import (
+    against_no_model,
+    body_blocks,
+    chosen_tables,
+    name_all,
+    order_notes,
+    titled,
+)
 from heldout.report.evaluation_page import page_body
-from heldout.report.interval_chart import Mark, forest_chart, interval_chart
-from heldout.report.overview import span
+from heldout.report.interval_chart import Mark, estimate_cells, forest_chart, interval_chart
 from heldout.report.report import renamed
 from heldout.report.review import count_fired, findings_section
 from heldout.resampling.outcome import Run
@@ -37,10 +43,13 @@ from heldout.show.blocks import (
     Section,
     Table,
     Title,
+    head_columns,
+    head_interval,
     provenance_section,
+    value_and_interval,
 )
 from heldout.show.chart import Chart
-from heldout.show.numbers import count, limits, number, percent, share
+from heldout.show.numbers import count, in_brackets, number, percent, share
 
 SHOWN_FOLDS = 100
 SPREAD = "Dots: the value in each split. They share training cases, so their spread is no standard error."
@@ -48,7 +57,7 @@ SPREAD = "Dots: the value in each split. They share training cases, so their spr
 
 def render_validation(validation: Validation, form: Form) -> list[Block]:
     """The report on a screen, in full or as a page, or only what was asked for."""
-    chosen = form == "chosen" or (form != "full" and validation.evaluation.asked)
+    chosen = form.startswith("chosen") or (form != "full" and validation.evaluation.asked)
     if form == "page" and not chosen:
         return validation_page(validation)
     return validation_blocks(validation, full=form == "full", chosen=chosen)
@@ -57,7 +66,7 @@ def render_validation(validation: Validation, form: Form) -> list[Block]:
 def render_validations(validations: SeveralValidations, form: Form) -> list[Block]:
     """All learners in one table; in full and on a page each by itself below."""
     learners, missing = validations.held, validations.missing
-    chosen = form == "chosen" or (form != "full" and learners[0].evaluation.asked)
+    chosen = form.startswith("chosen") or (form != "full" and learners[0].evaluation.asked)
     if form == "page" and not chosen:
         return validations_page(learners, validations.review, missing)
     overview = several_blocks(learners, chosen=chosen, missing=missing)
@@ -66,21 +75,21 @@ def render_validations(validations: SeveralValidations, form: Form) -> list[Bloc
     return [*overview, *validations.review.blocks()]
 
 
-def validation_blocks(validation: Validation, *, full: bool = False, chosen: bool = False) -> list[Block]:
+def validation_blocks(validation: Validation, *, full: bool, chosen: bool) -> list[Block]:
     """The report; `full` adds every measure and fold, `chosen` shows only what was asked for."""
-    blocks: list[Block] = [title_of(validation), Prose(f"{_capital(validation.plan.target)}.", label="Estimates")]
+    target = Prose(write_sentence(validation.plan.target), label="Estimates")
+    blocks: list[Block] = [title_of(validation, splits=full)]
     if chosen:
-        return [*blocks, *chosen_tables(validation.evaluation), *remarks(validation), *validation.review.blocks()]
-    blocks += body_blocks(validation.evaluation, full=full)
+        tables = chosen_tables(validation.evaluation)
+        return [*blocks, *tables, target, *remarks(validation), *validation.review.blocks()]
+    blocks += [*body_blocks(validation.evaluation, full=full), target]
     blocks += [Prose(text, label="Overfitting") for text in overfitting(validation)]
     if full and len(validation.folds) <= SHOWN_FOLDS:
         blocks.append(fold_lines(validation))
     return [*blocks, *remarks(validation), *(validation.review.full_blocks() if full else validation.review.blocks())]
 
 
-def several_blocks(
-    validations: Sequence[Validation], *, chosen: bool = False, missing: Sequence[str] = ()
-) -> list[Block]:
+def several_blocks(validations: Sequence[Validation], *, chosen: bool = False, missing: Sequence[str]) -> list[Block]:
     """Learners side by side: the headline measures of each with their intervals."""
     first = validations[0]
     names = _asked(first.evaluation) if chosen else _usual([validation.evaluation for validation in validations])
@@ -92,23 +101,24 @@ def several_blocks(
         cells: list[Cell] = [validation.learner]
         for e in estimates:
             # A learner without scores has no area beside those that have one.
-            cells += (
-                [Number(math.nan), Range(math.nan, math.nan)]
-                if e is None
-                else [Number(e.value, e.style, e.digits), Range(e.low, e.high, e.style, e.digits)]
-            )
+            cells += [Number(math.nan), Range(math.nan, math.nan)] if e is None else estimate_cells(e)[:2]
         if not chosen:
             cells.append(Number(validation.gap.value, digits=validation.gap.digits))
         rows.append(tuple(cells))
-        titles = titles if None in estimates else [titled(e) for e in estimates if e is not None]
+        if None not in estimates:
+            titles = name_all(validation.evaluation, [e for e in estimates if e is not None])
     for title in titles:
-        columns += [Column(title, "right"), Column("")]
+        columns += value_and_interval(title)
     columns += [] if chosen else [Column("train–test gap", "right")]
     blocks: list[Block] = [
         title_of(first, f"{len(validations)} learners"),
-        Prose(f"{_capital(first.plan.target)}.", label="Estimates"),
+        *([] if chosen else [Prose(judge_learners(validations), label="Verdict")]),
         Table(tuple(columns), tuple(rows), f"{100 * first.evaluation.level:g} % intervals of each learner by itself"),
-        Note("All learners saw the same splits, so differences are surer than the overlap of the intervals suggests."),
+        Prose(write_sentence(first.plan.target), label="Estimates"),
+        Note(
+            "All learners saw the same splits, so differences are surer than the overlap of the intervals suggests; "
+            "comparing them says which of them differ."
+        ),
     ]
     shared = [note for note in remarks(first) if all(note in remarks(validation) for validation in validations)]
     for validation in validations:
@@ -119,8 +129,24 @@ def several_blocks(
     return [*blocks, *shared]
 
 
-def title_of(validation: Validation, learner: str = "") -> Title:
-    """The learner, the data, the plan and the size of both."""
+# Learners of which the verdict speaks one by one; the table has all of them.
+JUDGED = 6
+
+
+def judge_learners(validations: Sequence[Validation]) -> str:
+    """Whether each learner is better than no model at all, one line each under the question."""
+    # All were judged on the same cases, so the question is the same.
+    asked, end, _ = against_no_model(validations[0].evaluation).partition("? ")
+    lines = [f"{asked}{end.rstrip()}"]
+    for validation in validations[:JUDGED]:
+        question, _, answer = against_no_model(validation.evaluation).partition("? ")
+        lines.append(f"{validation.learner}: {answer or question}")
+    more = len(validations) - JUDGED
+    return "\n".join([*lines, *([f"… and {more:,} more in the table."] if more > 0 else [])])
+
+
+def title_of(validation: Validation, learner: str = "", *, splits: bool = False) -> Title:
+    """The learner, the data, the plan and the size of both; by `splits` two runs are known to have had the same."""
     problem = validation.problem
     parts = [learner or validation.learner]
     parts += [Path(problem.source).name] if problem.source else []
@@ -129,14 +155,18 @@ def title_of(validation: Validation, learner: str = "") -> Title:
         parts.append(f"{len(problem.group_names):,} groups")
     if validation.evaluation.positive is not None:
         parts.append(f"positive class: {validation.evaluation.positive}")
-    return Title(" · ".join(parts), f"splits {validation.fingerprint}")
+    return Title(" · ".join(parts), f"splits {validation.fingerprint}" if splits else "")
 
 
 def _usual(evaluations: Sequence[Evaluation]) -> list[tuple[str, object, str | None]]:
-    reported = {(e.measure, e.class_, e.average) for one in evaluations for e in one.estimates}
+    reported = {(e.measure, e.class_, e.average) for evaluation in evaluations for e in evaluation.estimates}
     asked = headline_quantities("validation", evaluations[0].positive)
     # Counts are always there, scores where the learners give them.
-    return [one.key for one in asked if one.bound.measure.scope in ("class", "table") or one.key in reported]
+    return [
+        quantity.key
+        for quantity in asked
+        if quantity.bound.measure.scope in ("class", "table") or quantity.key in reported
+    ]
 
 
 def _asked(evaluation: Evaluation) -> list[tuple[str, object, str | None]]:
@@ -167,7 +197,7 @@ def overfitting(validation: Validation) -> list[str]:
     start = f"{tested}, {share(error - gap.value)} on those it was trained on"
     if math.isnan(gap.low):
         return [f"{start}: a gap of {share(gap.value)}."]
-    gap_text = f"a gap of {share(gap.value)} [{limits(gap.low, gap.high)}]"
+    gap_text = f"a gap of {share(gap.value)} {in_brackets(gap.low, gap.high)}"
     if gap.low > 0:
         return [f"{start}: {gap_text}, so its training error is optimistic."]
     return [f"{start}: {gap_text}, no more than chance would give."]
@@ -177,12 +207,8 @@ def fold_lines(validation: Validation) -> Table:
     """One line per split."""
     lines = validation.folds
     measures = [name for name, _ in lines[0].values] if lines else []
-    columns = (
-        Column("split"),
-        Column("trained on", "right"),
-        Column("tested on", "right"),
-        *(Column(name, "right") for name in measures),
-        Column("fit, seconds", "right"),
+    columns = head_columns(
+        "split", ">trained on", ">tested on", *(Column(name, "right") for name in measures), ">fit, seconds"
     )
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
@@ -215,13 +241,13 @@ def remarks(validation: Validation) -> list[Note]:
             )
         )
         if mixed.refused:
-            notes.append(Note(f"{_capital(mixed.refused)}.", "warning"))
+            notes.append(Note(write_sentence(mixed.refused), "warning"))
     if run.shortcut:
-        notes.append(Note(f"{_capital(run.shortcut)}."))
+        notes.append(Note(write_sentence(run.shortcut)))
     if run.chosen:
         notes.append(Note(_choices(run)))
-    notes += [Note(f"{_capital(text)}.", "warning") for text in run.warnings]
-    notes += [Note(f"{_capital(text)}.", "warning") for text in (*validation.problem.notes, *validation.notes)]
+    notes += [Note(write_sentence(text), "warning") for text in run.warnings]
+    notes += [Note(write_sentence(text), "warning") for text in (*validation.problem.notes, *validation.notes)]
     return notes + order_notes(validation.evaluation.estimates)
 
 
@@ -236,10 +262,6 @@ def _choices(run: Run) -> str:
     return f"Chosen in the splits: {shown}{'; …' if len(ranked) > 5 else ''}."
 
 
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}"
-
-
 def validation_page(validation: Validation) -> list[Block]:
     """Everything that there is to see of one learner."""
     verdict, overview, *rest = _judged(validation, validation.review)
@@ -247,18 +269,19 @@ def validation_page(validation: Validation) -> list[Block]:
         _title(title_of(validation)),
         verdict,
         overview,
-        Prose(_sentence(validation.plan.target), label="Estimates"),
+        Prose(write_sentence(validation.plan.target), label="Estimates"),
         *rest,
         provenance_section(_facts(validation)),
     ]
 
 
-def validations_page(validations: Sequence[Validation], review: Review, missing: Sequence[str] = ()) -> list[Block]:
+def validations_page(validations: Sequence[Validation], review: Review, missing: Sequence[str]) -> list[Block]:
     """Learners side by side, then each by itself, folded."""
-    title, target, table, *notes = several_blocks(validations, missing=missing)
+    title, verdict, table, target, *notes = several_blocks(validations, missing=missing)
     known = any(math.isfinite(validation.evaluation.get("accuracy").value) for validation in validations)
     blocks: list[Block] = [
         _title(title),
+        verdict,
         _learner_overview(validations, table, count_fired(review)),
         target,
         findings_section(review),
@@ -277,10 +300,9 @@ def _learner_overview(validations: Sequence[Validation], table: Block, found: st
     """Every learner by accuracy with its interval drawn, and all measures below."""
     estimates = [validation.evaluation.get("accuracy") for validation in validations]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (validation.learner, Number(e.value, e.style, e.digits), Range(e.low, e.high, e.style, e.digits), span(e))
-        for validation, e in zip(validations, estimates, strict=True)
+        (validation.learner, *estimate_cells(e)) for validation, e in zip(validations, estimates, strict=True)
     )
-    level = f"{100 * validations[0].evaluation.level:g} % interval"
+    level = head_interval(validations[0].evaluation.level)
     heads = (Column("learner"), Column(titled(estimates[0]), "right"), Column(level), Column(""))
     return Overview(Table(heads, rows), found=found, below=table if isinstance(table, Table) else None)
 
@@ -328,12 +350,12 @@ def draw_splits(validation: Validation, measure: str | None = None) -> Chart:
 
 def draw_learners(validations: Validations | Sequence[Validation], measure: str | None = None) -> Chart:
     """A measure of every learner with its interval; accuracy by default."""
-    estimates = [one.get("accuracy") if measure is None else one[measure] for one in validations]
+    estimates = [validation.get("accuracy") if measure is None else validation[measure] for validation in validations]
     marks = [Mark(one.learner, e.value, e.low, e.high) for one, e in zip(validations, estimates, strict=True)]
     level = f"{100 * estimates[0].level:g} %"
     caption = f"{level} interval of each by itself. All saw the same splits: differences are surer than these suggest."
     title = titled(estimates[0])
-    return forest_chart(marks, f"{title[:1].upper()}{title[1:]} of every learner", title, detail=caption)
+    return forest_chart(marks, f"{capitalize(title)} of every learner", title, detail=caption)
 
 
 def _whole(validation: Validation, measure: str) -> Estimate:
@@ -361,12 +383,8 @@ def _facts(validation: Validation, learners: str = "") -> list[tuple[str, str]]:
 
 
 def _title(block: Block) -> Block:
-    """The learner as the title, what it was tried on below it."""
+    """The learner as the title, what it was tried on below it; the splits are named at the end of the page."""
     if not isinstance(block, Title):
         return block
     first, _, rest = block.text.partition(" · ")
-    return Title(first, " · ".join(filter(None, [rest, block.detail])))
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    return Title(first, rest)

@@ -10,6 +10,7 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 
+from heldout.arguments import write_sentence
 from heldout.arrays import Codes, Floats
 from heldout.evidence import Confusion, Label
 from heldout.learners.data import FROM_PLACE
@@ -52,7 +53,7 @@ def _collect_notes(validation: Validation) -> list[str]:
 
 def _list_notes(notes: Sequence[str]) -> list[str]:
     """A section that Weka does not have, where something would otherwise go unsaid."""
-    lines = [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in dict.fromkeys(notes)]
+    lines = [write_sentence(note) for note in dict.fromkeys(notes)]
     return ["", "", "=== Notes ===", "", *map(visible, lines)] if lines else []
 
 
@@ -149,8 +150,8 @@ def _summarise_errors(predictions: Predictions | None, priors: Floats | None = N
             return []
         first = predictions.positive == labels[0]
         values = np.stack([values, 1 - values] if first else [1 - values, values], axis=1)
-    place = predictions.truth.codes.astype(np.int64) - predictions.truth.offset
-    truth = predictions.truth_place[place]
+    index = predictions.truth.codes.astype(np.int64) - predictions.truth.offset
+    truth = predictions.truth_place[index]
     absolute, squared = _mean_errors(values, truth, predictions.weight)
     lines = [_stated("Mean absolute error", absolute), _stated("Root mean squared error", squared)]
     if priors is not None:
@@ -196,8 +197,8 @@ def _rates(values: list[float], widths: list[int]) -> str:
 
 def _weigh(table: list[list[float]], totals: NDArray[np.number]) -> list[float]:
     """Weka's weighted averages: undefined as soon as one class with cases is."""
-    held = totals > 0
-    return [float(mean) for mean in np.average(np.array(table)[held], axis=0, weights=totals[held])]
+    present = totals > 0
+    return [float(mean) for mean in np.average(np.array(table)[present], axis=0, weights=totals[present])]
 
 
 def _letters(position: int) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from heldout.arguments import check_level, check_whole, listing
 from heldout.arrays import Floats
@@ -24,7 +24,7 @@ from heldout.plans.plan import Splits
 from heldout.resampling.run import run
 from heldout.resampling.workers import Jobs, Progress
 from heldout.result import Result, make_row
-from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
+from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title, head_columns
 from heldout.show.numbers import percent
 
 Counts = NDArray[np.int64]
@@ -141,7 +141,7 @@ class BiasVariance(Result):
             (part.replace("_", " "), Number(self[part]), Range(*self.limits[part][:2]), words)
             for part, words in WORDS.items()
         )
-        columns = (Column("part"), Column("share", "right"), Column(""), Column("what it is", wrap=True))
+        columns = head_columns("part", ">share", "", Column("what it is", wrap=True))
         how = (
             "Error = bias + unbiased variance − helpful variance (Domingos), and = bias² + variance (Kohavi & Wolpert)."
             f" Limits: {self.level:g}, {METHOD}."
@@ -159,13 +159,11 @@ def decompose(
     seed: int = 0,
     level: float = 0.95,
     jobs: Jobs = None,
-    test_rows: ArrayLike | None = None,
     progress: Progress = None,
 ) -> BiasVariance:
     """Train on bootstrap samples, and divide the error on other rows into bias and variance.
 
-    Each model is judged on the rows that its sample left out, or on `test_rows`, which are then never trained on.
-    Where the rows come in groups, whole groups are drawn.
+    Each model is judged on the rows that its sample left out. Where the rows come in groups, whole groups are drawn.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> truth = np.array([0] * 30 + [1] * 10)
@@ -174,21 +172,20 @@ def decompose(
     0.25
     """
     check_level(level)
-    splits = bootstrap_splits(problem, rounds=rounds, seed=seed, test_rows=test_rows)
+    splits = bootstrap_splits(problem, rounds=rounds, seed=seed)
     done = run(
         estimator, problem, splits, jobs=jobs, training=False, seed=seed, progress=progress,
         plan_text=f"bootstrap of {rounds} rounds",
     )  # fmt: skip
     k = len(problem.labels)
     table = np.bincount(done.rows * k + done.predicted, minlength=problem.n * k).reshape(problem.n, k)
-    judged = np.arange(problem.n) if test_rows is None else np.unique(splits.test(0))
-    cases = judged[table[judged].sum(axis=1) > 0]
+    cases = np.flatnonzero(table.sum(axis=1))
     counts, truth = table[cases], problem.truth[cases]
     parts = divide_error(counts, truth)
     group = None if problem.group is None else problem.group[cases]
     notes = []
-    if len(cases) < len(judged):
-        notes.append(f"{len(judged) - len(cases)} rows were in every bootstrap sample and could not be judged.")
+    if len(cases) < problem.n:
+        notes.append(f"{problem.n - len(cases)} rows were in every bootstrap sample and could not be judged.")
     if not done.complete:
         notes.append(f"Interrupted: {len(done.finished)} of {rounds} models were trained.")
     return BiasVariance(
@@ -197,11 +194,11 @@ def decompose(
     )  # fmt: skip
 
 
-def divide_error(counts: Counts, truth: Counts, *, corrected: bool = True) -> Parts:
+def divide_error(counts: Counts, truth: Counts) -> Parts:
     """The parts of every case's error, from how many models predicted each class.
 
-    Where two classes are predicted equally often the main prediction is the first of them. `corrected` takes from
-    Kohavi & Wolpert's bias² what the frequencies of finitely many models add to it, and gives it to the variance.
+    Where two classes are predicted equally often the main prediction is the first of them. What the frequencies of
+    finitely many models add to Kohavi & Wolpert's bias² is taken from it and given to the variance.
 
     >>> parts = divide_error(np.array([[3, 1], [1, 3]]), np.array([0, 0]))
     >>> parts.bias.tolist(), parts.unbiased_variance.tolist(), parts.helpful_variance.tolist()
@@ -218,70 +215,47 @@ def divide_error(counts: Counts, truth: Counts, *, corrected: bool = True) -> Pa
     label[each, truth] = 1
     squared = ((label - share) ** 2).sum(axis=1) / 2
     spread = (1 - (share**2).sum(axis=1)) / 2
-    if corrected:
-        # Their section 3: the expected excess of a squared frequency over the square of the expected one.
-        excess = (share * (1 - share)).sum(axis=1) / 2 / np.maximum(times - 1, 1)
-        squared, spread = squared - excess, spread + excess
+    # Their section 3: the expected excess of a squared frequency over the square of the expected one.
+    excess = (share * (1 - share)).sum(axis=1) / 2 / np.maximum(times - 1, 1)
     return Parts(
         (times - right) / times,
         wrong.astype(np.float64),
         differs / times,
         np.where(wrong, 0, differs) / times,
         np.where(wrong, right, 0) / times,
-        squared,
-        spread,
+        squared - excess,
+        spread + excess,
     )
 
 
-def bootstrap_splits(
-    problem: Problem, *, rounds: int = 100, seed: int = 0, test_rows: ArrayLike | None = None
-) -> Splits:
+def bootstrap_splits(problem: Problem, *, rounds: int = 100, seed: int = 0) -> Splits:
     """Training rows drawn with replacement, by whole groups where there are any; the rows left out test.
 
     >>> truth = np.array([0, 1] * 10)
     >>> splits = bootstrap_splits(Problem(np.zeros((20, 1)), truth, truth, (0, 1)), rounds=3)
-    >>> [len(train) for train, _ in splits], splits.overlapping
-    ([20, 20, 20], False)
+    >>> [len(train) for train, _ in splits], splits.shared_rows
+    ([20, 20, 20], 0)
     """
     check_whole("rounds", rounds, 2)
     check_whole("seed", seed, 0)
-    aside = None if test_rows is None else _read_test_rows(test_rows, problem.n)
-    pool = np.arange(problem.n) if aside is None else np.setdiff1d(np.arange(problem.n), aside)
-    if len(np.unique(problem.truth[pool])) < 2:
-        raise LabelError("The rows to train on have one class only.", hint="check the target, or set aside fewer rows.")
-    units = None if problem.group is None else _split_by_group(problem.group, pool)
-    drawn = [
-        _draw_bootstrap(problem.truth, pool, units, aside, np.random.default_rng([seed, at])) for at in range(rounds)
-    ]
+    if len(np.unique(problem.truth)) < 2:
+        raise LabelError("The rows to train on have one class only.", hint="check the target.")
+    units = None if problem.group is None else _split_by_group(problem.group)
+    drawn = [_draw_bootstrap(problem.truth, units, np.random.default_rng([seed, at])) for at in range(rounds)]
     return Splits.of(problem.n, [test for test, _ in drawn], [train for _, train in drawn])
 
 
-def _read_test_rows(test_rows: ArrayLike, n: int) -> Counts:
-    rows = np.asarray(test_rows)
-    if rows.dtype == bool and rows.shape == (n,):
-        rows = np.flatnonzero(rows)
-    whole = rows.ndim == 1 and len(rows) > 0 and np.issubdtype(rows.dtype, np.integer)
-    if not whole or rows.min() < 0 or rows.max() >= n:
-        raise ValuesError(
-            f"test_rows must be numbers of rows from 0 to {n - 1}, or one True or False per row.",
-            hint="leave it out to judge every row by the models that were not trained on it.",
-        )
-    return np.unique(rows).astype(np.int64)
-
-
-def _split_by_group(group: Counts, pool: Counts) -> list[Counts]:
-    order = pool[np.argsort(group[pool], kind="stable")]
+def _split_by_group(group: Counts) -> list[Counts]:
+    order = np.argsort(group, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
-def _draw_bootstrap(
-    truth: Counts, pool: Counts, units: list[Counts] | None, aside: Counts | None, rng: np.random.Generator
-) -> tuple[Counts, Counts]:
+def _draw_bootstrap(truth: Counts, units: list[Counts] | None, rng: np.random.Generator) -> tuple[Counts, Counts]:
     for _ in range(TRIES):
-        number = len(pool if units is None else units)
+        number = len(truth if units is None else units)
         taken = rng.integers(number, size=number)
-        train = pool[taken] if units is None else np.concatenate([units[at] for at in taken])
-        test = np.setdiff1d(pool, train) if aside is None else aside
+        train = taken if units is None else np.concatenate([units[at] for at in taken])
+        test = np.setdiff1d(np.arange(len(truth)), train)
         if len(test) and len(np.unique(truth[train])) > 1:
             return test, train
     raise ValuesError(

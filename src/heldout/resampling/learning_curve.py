@@ -27,7 +27,7 @@ from heldout.resampling.run import OnError, run
 from heldout.resampling.workers import Jobs, Progress
 from heldout.result import make_row
 from heldout.review import QUESTIONS, Reviewed
-from heldout.show.numbers import limits, number
+from heldout.show.numbers import in_brackets, number
 
 Sizes: TypeAlias = str | Sequence[float]
 
@@ -326,15 +326,15 @@ def _points(slope: Figure, sign: int = 1) -> str:
     """A change of the error in points; with a sign of -1, how much it falls."""
     value = f"{number(100 * sign * slope.value, 'plain', 2)} points"
     low, high = sorted((100 * sign * slope.low, 100 * sign * slope.high))
-    return value if math.isnan(slope.low) else f"{value} [{limits(low, high, 'plain', 2)}]"
+    return value if math.isnan(slope.low) else f"{value} {in_brackets(low, high, 'plain', 2)}"
 
 
 def _between(rows: Figure) -> str:
-    return "" if math.isnan(rows.low) else f" [{_rounded(rows.low)} – {_rounded(rows.high)}]"
+    return "" if math.isnan(rows.low) else f" [{_rounded(rows.low)}, {_rounded(rows.high)}]"
 
 
 def _shares(figure: Figure) -> str:
-    return "" if math.isnan(figure.low) else f" [{limits(figure.low, figure.high)}]"
+    return "" if math.isnan(figure.low) else f" {in_brackets(figure.low, figure.high)}"
 
 
 def _rounded(rows: float) -> str:
@@ -585,10 +585,10 @@ def _undefined_notes(measured: MeasureAtSizes, sizes: tuple[int, ...]) -> list[s
         if estimate.undefined:
             missing.setdefault(estimate.undefined, []).append(f"{size:,}")
     name = measured.estimates[0].name
-    said = [f"{name} has no value at {listing(where)} rows: {reason}." for reason, where in missing.items()]
+    notes = [f"{name} has no value at {listing(where)} rows: {reason}." for reason, where in missing.items()]
     if np.isnan(measured.training).all():
-        said.append(f"{name} has no value on training rows: of these the predicted classes are kept, and no scores.")
-    return said
+        notes.append(f"{name} has no value on training rows: of these the predicted classes are kept, and no scores.")
+    return notes
 
 
 def _errors(sets: NestedTrainingSets, split: NDArray[np.int64], wrong: NDArray[np.bool_]) -> Floats:

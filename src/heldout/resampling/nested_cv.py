@@ -136,7 +136,7 @@ def nested_cv(
             f"{type(estimator).__name__} failed in every repetition of nested {plan.text}.",
             hint="without on_error='record' (--on-error record) you see the first failure.",
         )
-    return _make_interval(sums, problem.n, k, level, complete=complete)
+    return make_interval(sums, problem.n, k, level, complete=complete)
 
 
 def _forward_ticks(ticker: Ticker) -> Callable[[int, int], None]:
@@ -211,7 +211,8 @@ def _count_errors(done: Run, truth: Codes, fold: Codes) -> tuple[Floats, Floats]
     return alone, paired
 
 
-def _make_interval(sums: RepetitionErrors, n: int, k: int, level: float, *, complete: bool) -> NestedCV:
+def make_interval(sums: RepetitionErrors, n: int, k: int, level: float, *, complete: bool) -> NestedCV:
+    """The error of models trained on all n cases, with limits from the errors of the folds within the k folds."""
     inner, outer = float(np.mean(sums.inner)), float(np.mean(sums.outer))
     # If the error falls like 1 / (training cases), the models of n − 2n/k cases are this many times as far from those
     # of n cases as from those of n − n/k.

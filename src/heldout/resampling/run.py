@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -147,12 +147,21 @@ def _describe_failure(trouble: FailedSplit) -> str:
     return f"{prefix}{trouble.message}"
 
 
+def check_on_error(on_error: Any) -> None:
+    """Refuse any other word than the two for what is done when a learner fails in a split."""
+    known = get_args(OnError)
+    if on_error not in known:
+        raise OptionError(
+            f"on_error must be {' or '.join(map(repr, known))}. Got {on_error!r}.",
+            hint="'record' keeps the splits that worked, and says how many are missing.",
+        )
+
+
 def _check_arguments(
     estimator: Any, problem: Problem, splits: Splits, jobs: Jobs, on_error: str, inner: Inner | None
 ) -> None:
     check_jobs(jobs)
-    if on_error not in {"raise", "record"}:
-        raise OptionError(f"on_error is {on_error!r}.", hint="use 'raise' or 'record'.")
+    check_on_error(on_error)
     if splits.n != problem.n:
         raise ValuesError(
             f"The splits are of {splits.n} rows, and the data has {problem.n}.",

@@ -90,17 +90,17 @@ def predict_scores(
     """Probabilities where the model has them, else decision values, else none; `trained` are the truths it saw."""
     if hasattr(model, "predict_proba"):
         try:
-            given = model.predict_proba(features)
+            values = model.predict_proba(features)
         except NotImplementedError:
             # Some wrappers have the method for learners that lack it.
             pass
         else:
             return _arrange_probabilities(
-                given, n, _find_columns(model, classes, trained), len(classes.names)
+                values, n, _find_columns(model, classes, trained), len(classes.names)
             ), "probability"
     if hasattr(model, "decision_function") and not _is_pairwise(model):
-        given = model.decision_function(features)
-        return _arrange_decisions(given, n, _find_columns(model, classes, trained), len(classes.names)), "decision"
+        values = model.decision_function(features)
+        return _arrange_decisions(values, n, _find_columns(model, classes, trained), len(classes.names)), "decision"
     return None, None
 
 

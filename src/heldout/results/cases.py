@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,19 @@ from heldout.intervals.proportion import wilson
 from heldout.predictions.label_encoding import Coded
 from heldout.predictions.table import Predictions
 from heldout.result import Result, make_row
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Style, Table
+from heldout.show.blocks import (
+    Block,
+    Cell,
+    Column,
+    Note,
+    Number,
+    Prose,
+    Range,
+    Style,
+    Table,
+    head_columns,
+    head_interval,
+)
 
 Kind = Literal["confidently wrong", "hardest"]
 # Scores are looked through in blocks: no array as long as the data is made.
@@ -95,7 +107,7 @@ class HardCases(Result):
             return None
         style: Style = "share" if self.loss == "log_loss" else "plain"
         columns = [Column("row", "right"), *([Column("id")] if self.named else [])]
-        columns += [Column("truth"), Column("predicted"), Column("score", "right"), Column("loss", "right")]
+        columns += [*head_columns("truth", "predicted", ">score", ">loss")]
         columns += [Column(name) for name, _ in shown[0].slices]
         rows: list[tuple[Cell, ...]] = [
             (
@@ -163,10 +175,9 @@ def hardest(predictions: Predictions | None, most: int = 20, *, kept: bool = Tru
         wrong += int(missed.sum())
         lists[0].offer(start, np.where(missed, for_predicted, -np.inf))
         lists[1].offer(start, -for_truth)
-    kinds: tuple[Kind, Kind] = ("confidently wrong", "hardest")
     cases = tuple(
         _case(predictions, find, kind, place)
-        for kind, best in zip(kinds, lists, strict=True)
+        for kind, best in zip(get_args(Kind), lists, strict=True)
         for place in best.places.tolist()
     )
     loss = "log_loss" if predictions.scores.is_probability else "margin"
@@ -295,13 +306,7 @@ class Confused(Result):
 
     def table(self, caption: str = "Most confused") -> Table:
         """One line per pair."""
-        columns = (
-            Column("truth"),
-            Column("confused with"),
-            Column("cases", "right"),
-            Column("of the class", "right"),
-            Column(f"{100 * self.level:g} % interval"),
-        )
+        columns = head_columns("truth", "confused with", ">cases", ">of the class", head_interval(self.level))
         rows = tuple(
             (
                 str(pair.truth),

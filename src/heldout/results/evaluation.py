@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,16 +27,18 @@ from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.fold_scores import FoldScores
 from heldout.intervals.score_estimator import ScoreEstimator
 from heldout.measures.catalogue import find, is_imbalanced, read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import AVERAGES, Average, Quantity
 from heldout.predictions.positive_class import fitted
 from heldout.predictions.source import Source
 from heldout.predictions.table import Predictions
-from heldout.result import bound_late
+from heldout.result import bound_late, look_again
 from heldout.results.cases import Confused, HardCases, confused, hardest
 from heldout.results.metrics import choose_estimates, list_metrics, write_document
 from heldout.results.slices import Divided, Slices, choose_columns
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
+from heldout.threads import cached_property
 
 if TYPE_CHECKING:
     from heldout.curves import Curve, ThresholdTable
@@ -71,14 +73,17 @@ class LimitsSource:
                 f"A one-sided limit needs a level above 0.5. Got {level:g}: it would lie beyond the value itself.",
                 hint="leave level out for 0.95.",
             )
-        made, two_sided = self.choose(quantity), 2 * level - 1
-        if isinstance(made, CaseEstimator):
-            return made.at_level(two_sided).ask(quantity, self.method)
-        return replace(made, level=two_sided, one_sided=True).ask(quantity, self.method)
+        estimator, two_sided = self.choose(quantity), 2 * level - 1
+        if isinstance(estimator, CaseEstimator):
+            return estimator.at_level(two_sided).ask(quantity, self.method)
+        return replace(estimator, level=two_sided, one_sided=True).ask(quantity, self.method)
 
     def find(self, measure: str, class_: Label | None, average: Any, level: float) -> Estimate:
         """The same of what an estimate is about."""
         return self.ask(Quantity(find(measure, costs=self.costs), class_, average), level)
+
+
+GIVE_SCORES = "pass score= (--score COLUMN)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +95,26 @@ class Later:
     lock: AbstractContextManager[Any] = field(default_factory=RLock)
 
 
+class Measured(Reviewed):
+    """A result of measures, of which some can be asked for, and which Weka has a layout for."""
+
+    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
+
+    def chosen_blocks(self) -> list[Block]:
+        """Only the estimates that were asked for."""
+        return self._render("chosen")
+
+    def chosen_page_blocks(self) -> list[Block]:
+        """Only the estimates that were asked for, as a page."""
+        return self._render("chosen page")
+
+    def to_weka(self) -> str:
+        """The report in Weka's layout, of all folds together: summary, detailed accuracy by class, confusion matrix."""
+        return str(bound_late(self._weka_by)(self))
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluation(Reviewed):
+class Evaluation(Measured):
     """How good a classifier is, on these cases.
 
     Ask it for a number by name: `evaluation["accuracy"]`, `evaluation["macro f1"]`, `evaluation["recall[spam]"]`.
@@ -108,8 +131,7 @@ class Evaluation(Reviewed):
     _rendered_by: ClassVar[str] = "heldout.report.evaluation:render_evaluation"
     _reviewed_by: ClassVar[str] = "heldout.findings.review:review_evaluation"
     _sliced_by: ClassVar[str] = "heldout.findings.slice_search:SliceSearch"
-    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
-    _phrased_by: ClassVar[str] = "heldout.report.evaluation:sentences"
+    _phrased_by: ClassVar[str] = "heldout.report.evaluation:write_verdict"
     _charts: ClassVar[Mapping[str, str]] = {
         "matrix": "heldout.report.evaluation_charts:draw_matrix",
         "intervals": "heldout.report.evaluation_charts:draw_measures",
@@ -150,7 +172,7 @@ class Evaluation(Reviewed):
                     object.__setattr__(self, name, self._trace(later.make()))
         # Another thread may have made them meanwhile.
         if name not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            return look_again(self, name)
         vars(self).pop("_later", None)
         return vars(self)[name]
 
@@ -160,8 +182,8 @@ class Evaluation(Reviewed):
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_later"} if isinstance(state, dict) else state
 
-    def __repr__(self) -> str:
-        return f"<Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes; print it to read it>"
+    def _describe(self) -> str:
+        return f"Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes"
 
     @property
     def verdict(self) -> str:
@@ -181,8 +203,8 @@ class Evaluation(Reviewed):
     @property
     def threshold(self) -> float | None:
         """The threshold at which the scores became predictions, if they did."""
-        held = self.predictions if self.counted is None else self.counted
-        return None if held is None else held.threshold
+        evidence = self.predictions if self.counted is None else self.counted
+        return None if evidence is None else evidence.threshold
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -222,8 +244,8 @@ class Evaluation(Reviewed):
     @property
     def slice_columns(self) -> tuple[Divided, ...]:
         """The columns that divide the cases."""
-        held = self.predictions if self.counted is None else self.counted
-        return () if held is None else held.slices
+        evidence = self.predictions if self.counted is None else self.counted
+        return () if evidence is None else evidence.slices
 
     @cached_property
     def bounds(self) -> Mapping[str, Any]:
@@ -249,29 +271,28 @@ class Evaluation(Reviewed):
         `columns` are some of those that divide the cases, by default all. Intervals are those of the whole on the
         cases of the slice; p-values are corrected for the number of slices.
         """
-        held = choose_columns(self.slice_columns, columns)
+        chosen = choose_columns(self.slice_columns, columns)
         quantity = self._sliced_quantity(measure)
-        key = ("slices", quantity.bound.name, quantity.class_, quantity.average, tuple(c.name for c in held))
+        key = ("slices", quantity.bound.name, quantity.class_, quantity.average, tuple(c.name for c in chosen))
         if key not in self._found_slices:
-            found = self._slice_search.of_columns(quantity, held, self._answer(quantity))
-            self._found_slices[key] = self._like(found)
+            slices = self._slice_search.of_columns(quantity, chosen, self._answer(quantity))
+            self._found_slices[key] = self._like(slices)
         return self._found_slices[key]
 
     def worst_slices(self, measure: str | None = None, depth: int = 2, most: int = 10) -> Slices:
         """The slices of one column, and with `depth` 2 of two, in which most goes wrong beyond the rest."""
-        held = choose_columns(self.slice_columns, None)
+        chosen = choose_columns(self.slice_columns, None)
         quantity = self._sliced_quantity(measure)
         key = ("worst", quantity.bound.name, quantity.class_, quantity.average, depth, most)
         if key not in self._found_slices:
             whole = self._answer(quantity)
-            found = self._slice_search.worst(quantity, held, whole, depth=depth, most=most)
-            self._found_slices[key] = self._like(found)
+            slices = self._slice_search.worst(quantity, chosen, whole, depth=depth, most=most)
+            self._found_slices[key] = self._like(slices)
         return self._found_slices[key]
 
     def _sliced_quantity(self, measure: str | None) -> Quantity:
         name = self._usual_sliced() if measure is None else measure
-        quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive)
-        return quantity.check_costs(self.costs).check_divisible("in slices")
+        return self._read(name).check_costs(self.costs).check_divisible("in slices")
 
     def _usual_sliced(self) -> str:
         """The error rate; with rare positives their recall, as few errors are made where nearly all is negative."""
@@ -291,8 +312,8 @@ class Evaluation(Reviewed):
     @cached_property
     def _case_estimator(self) -> CaseEstimator:
         """What makes estimates of one's own functions of the cases."""
-        made, rows = self.estimator, None if self.counted is not None else self.predictions
-        return CaseEstimator(rows, made.level, made.seed, made.replicates, made.plan)
+        estimator, rows = self.estimator, None if self.counted is not None else self.predictions
+        return CaseEstimator(rows, estimator.level, estimator.seed, estimator.replicates, estimator.plan)
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, Any, str | None], Estimate]:
@@ -307,11 +328,12 @@ class Evaluation(Reviewed):
         """The estimate of that name, computed now if it is not among those reported."""
         return self._traced(read_quantity(name, self.labels, costs=self.costs))
 
-    def get(self, measure: str, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
+    def get(self, measure: str | Measure, *, class_: Label | None = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged ("macro", "micro", "weighted"), or of all cases."""
         if average is not None and average not in AVERAGES:
             raise OptionError(f"There is no average {average!r}.", hint=f"use one of: {listing(AVERAGES)}.")
-        return self._traced(Quantity(find(measure, costs=self.costs), class_, average))
+        read = find(measure, costs=self.costs) if isinstance(measure, str) else read_quantity(measure).bound
+        return self._traced(Quantity(read, class_, average))
 
     @property
     def _limits_source(self) -> LimitsSource:
@@ -336,16 +358,16 @@ class Evaluation(Reviewed):
         # One number does not wait for all the others: it is the same by itself.
         later = "estimates" not in vars(self)
         known = self._asked if later else self._by_name
-        found = known.get(quantity.key)
-        if found is None and quantity.is_of_cases:
-            found = self._case_estimator.ask(quantity)
-        if found is None and quantity.is_score:
-            found = quantity.check_scored(self.scores).ask(quantity)
-        if found is None:
-            found = self.estimator.ask(quantity.check_costs(self.costs))
+        estimate = known.get(quantity.key)
+        if estimate is None and quantity.is_of_cases:
+            estimate = self._case_estimator.ask(quantity)
+        if estimate is None and quantity.is_score:
+            estimate = quantity.check_scored(self.scores).ask(quantity)
+        if estimate is None:
+            estimate = self.estimator.ask(quantity.check_costs(self.costs))
         if later:
-            self._asked[quantity.key] = found
-        return self._like(found)
+            self._asked[quantity.key] = estimate
+        return self._like(estimate)
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
@@ -360,16 +382,16 @@ class Evaluation(Reviewed):
         seed: int | None = None,
     ) -> Estimate:
         """The same quantity with another interval method, level or number of bootstrap replicates."""
-        made = self.estimator
+        estimator = self.estimator
         changes: dict[str, Any] = {
-            "level": check_level(made.level if level is None else level),
-            "seed": made.seed if seed is None else check_whole("seed", seed, 0),
-            "replicates": made.replicates if replicates is None else check_whole("replicates", replicates, 1),
+            "level": check_level(estimator.level if level is None else level),
+            "seed": estimator.seed if seed is None else check_whole("seed", seed, 0),
+            "replicates": estimator.replicates if replicates is None else check_whole("replicates", replicates, 1),
         }
-        quantity = read_quantity(name, self.labels, costs=self.costs).resolve(self.positive).check_costs(self.costs)
+        quantity = self._read(name).check_costs(self.costs)
         scores = None if self.scores is None else replace(self.scores, **changes)
         source = LimitsSource(
-            replace(made, **changes), scores, replace(self._case_estimator, **changes), self.costs, method
+            replace(estimator, **changes), scores, replace(self._case_estimator, **changes), self.costs, method
         )
         estimate = source.choose(quantity).ask(quantity, method)
         return self._like(replace(estimate, one_sided=partial(source.ask, quantity)))
@@ -443,27 +465,11 @@ class Evaluation(Reviewed):
         }
         return document
 
-    def full_blocks(self) -> list[Block]:
-        """The report with every measure and every class."""
-        return self._render("full")
-
-    def chosen_blocks(self) -> list[Block]:
-        """Only the estimates that were asked for."""
-        return self._render("chosen")
-
-    def chosen_page_blocks(self) -> list[Block]:
-        """Only the estimates that were asked for, as a page."""
-        return self._render("chosen page")
-
-    def to_weka(self) -> str:
-        """The report in Weka's layout: summary, detailed accuracy by class, and confusion matrix."""
-        return str(bound_late(self._weka_by)(self))
-
     def ranking(self, class_: Label | None = None) -> Ranking:
         """The cases ranked by their score for a class, by default the positive one."""
         label = self.positive if class_ is None else class_
         if self.scores is None:
-            raise OptionError("There is no ranking: no scores were given.", hint="pass score= (--score COLUMN).")
+            raise OptionError("There is no ranking: no scores were given.", hint=GIVE_SCORES)
         if label is None or label not in self.labels:
             why = "No class was named, and none is positive." if label is None else f"There is no class {label!r}."
             raise OptionError(why, hint=f"name one, as in roc[{self.labels[0]}]: {listing(self.labels)}.")

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, fields
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, check_share, check_whole, listing, method_key, suggest
-from heldout.costs import Costs, read_costs, settle_costs
+from heldout.arguments import check_level, check_prevalence, check_rows, check_whole, method_key
+from heldout.costs import settle_costs
 from heldout.engines.memory import count_folds
 from heldout.engines.score_evidence import CountedScores, RowScores, ScoreEvidence
 from heldout.errors import HeldoutError, OptionError
@@ -27,26 +26,27 @@ from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence, counted_dependence
 from heldout.intervals.estimate import Estimate
 from heldout.intervals.fold_estimates import FOLD_METHODS, FoldEstimator, FoldMethod, Rule
-from heldout.intervals.fold_scores import FoldScores
-from heldout.intervals.methods import METHODS, Method, find_method
+from heldout.intervals.fold_scores import FoldScores, refuse_one_model
+from heldout.intervals.methods import METHODS, Method, find_method, unknown_method
 from heldout.intervals.score_estimator import SCORE_SCOPES, ScoreEstimator
 from heldout.intervals.score_methods import score_method_names
 from heldout.measures.catalogue import (
     CATALOGUE,
     COUNTED,
-    NAMED_F,
     find,
     known_until_registered,
     name_measures,
     read_quantity,
+    settle_usually,
 )
 from heldout.measures.declare import Measure
-from heldout.measures.quantity import AVERAGES, Bound, Quantity
+from heldout.measures.quantity import AVERAGES, Bound, Quantity, is_of_order
 from heldout.predictions.positive_class import choose_positive, suspicions
 from heldout.predictions.source import Source
-from heldout.predictions.table import Predictions, dropped_note, strangers_note
+from heldout.predictions.table import Predictions, disjoint_labels_note, dropped_note
 from heldout.results.evaluation import Evaluation, make_later
 from heldout.review import Limits
+from heldout.threads import share_out
 
 
 def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Label]) -> Label | None:
@@ -59,14 +59,15 @@ def counted_positive(counted: Counted, asked: Label | None, labels: Sequence[Lab
     if asked is None:
         # Where only one class occurs, its usual opposite is not among the labels, so there is no positive class.
         return choose_positive(None, labels) if counted.positive is None or len(labels) < 2 else counted.positive
-    found = choose_positive(asked, labels)
+    positive = choose_positive(asked, labels)
     one_column = counted.scores is not None and not counted.scores.per_class
-    if one_column and counted.positive is not None and found != counted.positive:
+    if one_column and counted.positive is not None and positive != counted.positive:
         raise OptionError(
-            f"The scores were counted as those of the class {counted.positive!r}, and {found!r} was named as positive.",
-            hint=f"leave out positive= (--positive), or count again with positive={found!r}.",
+            f"The scores were counted as those of the class {counted.positive!r}, and {positive!r} was named as "
+            "positive.",
+            hint=f"leave out positive= (--positive), or count again with positive={positive!r}.",
         )
-    return found
+    return positive
 
 
 def counted_notes(counted: Counted) -> list[str]:
@@ -79,26 +80,38 @@ def counted_notes(counted: Counted) -> list[str]:
     missing = {role: number for role, number in counted.missing.items() if number}
     dropped = [dropped_note(counted.lost, counted.rows, missing)] if counted.lost else []
     beside = dict.fromkeys(counted.notes)
-    return [*beside, *dropped, *counted.joined_types, *_strangers(counted), *suspicions(_names(counted))]
+    return [*beside, *dropped, *counted.joined_types, *_note_disjoint_labels(counted), *suspicions(_names(counted))]
 
 
 def _names(counted: Counted) -> list[Label]:
     """The labels, without those that were named beforehand and never met."""
     if not counted.declared:
         return list(counted.labels)
-    met = np.union1d(counted.confusion.truth, counted.confusion.predicted)
-    return [counted.labels[place] for place in met.tolist()]
+    truth, predicted = _classes_met(counted.confusion)
+    return [counted.labels[place] for place in np.flatnonzero(truth | predicted).tolist()]
 
 
-def _strangers(counted: Counted) -> list[str]:
+def _classes_met(confusion: Confusion) -> list[NDArray[np.bool_]]:
+    """Which classes are the true one of some case, and which the predicted one."""
+    classes = []
+    for side in (confusion.truth, confusion.predicted):
+        marks = np.zeros(confusion.n_classes, dtype=np.bool_)
+        marks[side] = True
+        classes.append(marks)
+    return classes
+
+
+def _note_disjoint_labels(counted: Counted) -> list[str]:
     """That no label of the truth was predicted, where the predicted classes were given."""
     confusion = counted.confusion
     if counted.threshold is not None or confusion.n_cases < 2:
         return []
-    truth, predicted = (np.unique(side) for side in (confusion.truth, confusion.predicted))
-    if np.intersect1d(truth, predicted).size:
+    sides = _classes_met(confusion)
+    if (sides[0] & sides[1]).any():
         return []
-    return [strangers_note(*([counted.labels[place] for place in side.tolist()] for side in (truth, predicted)))]
+    return [
+        disjoint_labels_note(*([counted.labels[place] for place in np.flatnonzero(side).tolist()] for side in sides))
+    ]
 
 
 # Beyond this many classes the measures of one class whose interval needs draws are left for those who ask,
@@ -153,8 +166,9 @@ class Settings:
         check_level(self.level)
         check_whole("seed", self.seed, 0)
         check_whole("replicates", self.replicates, 1)
+        check_rows("cost_rows", self.cost_rows)
         if self.prevalence is not None:
-            check_share("The prevalence", self.prevalence, "write 2 % as prevalence=0.02.")
+            check_prevalence(self.prevalence)
         self.count_method()
         if self.bins is not None:
             check_bins(self.bins.bins, self.bins.strategy)
@@ -204,11 +218,7 @@ class Settings:
         if key is None or key in FOLD_METHODS or (key in score_method_names() and key not in METHODS):
             return None
         if key not in METHODS:
-            known = dict.fromkeys([*METHODS, *FOLD_METHODS, "nested-cv", *score_method_names()])
-            raise OptionError(
-                f"There is no interval method {self.method!r}. There are: {listing(known, most=40)}.",
-                hint=suggest(key, known, "leave method out for the default of each measure."),
-            )
+            raise unknown_method(str(self.method), [*METHODS, *FOLD_METHODS, "nested-cv", *score_method_names()])
         return find_method(key)
 
 
@@ -249,8 +259,8 @@ def judge(
             "The prevalence in use is that of the positive class, and no class is the positive one.",
             hint="name it with positive= (--positive), or leave out prevalence= (--prevalence).",
         )
-    costs = None if settings.costs is None else cost_matrix(settings.costs, confusion, settings.cost_rows)
-    later = settings.measures == "all" and folded is None and counted is None and not _has_own_measures()
+    costs = None if settings.costs is None else settle_costs(settings.costs, confusion.labels, settings.cost_rows)
+    later = settings.measures == "all" and folded is None and not _has_own_measures()
     estimator = _count_estimator(confusion, _folds(predictions, counted, confusion), settings, folded)
     estimator.check()
     evidence = _score_evidence(predictions, counted, settings.bins)
@@ -265,23 +275,23 @@ def judge(
     rows = CaseEstimator(None if counted is not None else predictions, *settings.drawing, estimator.plan)
     make = partial(_estimates, estimator, scored, rows, chosen, costs, settings)
     estimates = () if later else make()
-    said = list(notes)
+    remarks = list(notes)
     if settings.measures == "all" and evidence is not None:
         why = evidence.not_probability
-        said += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
+        remarks += [f"{why}, so losses and calibration are left out: they need probabilities"] if why else []
     if settings.bins is not None and evidence is not None and evidence.probabilities is not None:
-        said.append(f"calibration errors and the parts of the Brier score are of {settings.bins}")
-    measured = {estimate.measure for estimate in estimates}
-    if not later and evidence is not None and any(find(name).measure.scope in RANKED for name in measured):
-        said += filter(None, [bounds_note(evidence)])
+        remarks.append(f"calibration errors and the parts of the Brier score are of {settings.bins}")
+    # Of rows every distinct score is known, so there is nothing to say.
+    if counted is not None and evidence is not None and _is_ranked(scored if later else None, estimates):
+        remarks += filter(None, [bounds_note(evidence)])
     if settings.measures == "all" and confusion.n_classes > DRAWN_CLASSES:
-        said.append(_shortened(confusion.n_classes))
-    made = Evaluation(
+        remarks.append(_shortened(confusion.n_classes))
+    evaluation = Evaluation(
         confusion,
         chosen,
         estimates,
         estimator,
-        tuple(said),
+        tuple(remarks),
         source,
         predictions,
         costs,
@@ -293,7 +303,14 @@ def judge(
         asked=settings.measures != "all",
     )
     # With as many threads as are asked for now, whenever it is made.
-    return make_later(made, partial(copy_context().run, make)) if later else made
+    return make_later(evaluation, partial(copy_context().run, make)) if later else evaluation
+
+
+def _is_ranked(scored: ScoreEstimator | None, estimates: Sequence[Estimate]) -> bool:
+    """Whether a measure of the order of the scores is among the estimates, or will be among those of all measures."""
+    if scored is not None:
+        return any(quantity.bound.measure.scope in RANKED for quantity in scored.reported())
+    return any(find(name).measure.scope in RANKED for name in {estimate.measure for estimate in estimates})
 
 
 def _has_own_measures() -> bool:
@@ -303,12 +320,8 @@ def _has_own_measures() -> bool:
 
 def _one_model(estimator: Estimator, method: str) -> None:
     """Refuse a method that takes all scores as those of one model where each fold has its own."""
-    if not isinstance(estimator, FoldEstimator) or estimator.folds is None or len(estimator.folds) < 2:
-        return
-    raise OptionError(
-        f"The method {method!r} takes all scores as those of one model, and here each fold has its own.",
-        hint=f"use one of: {listing(FOLD_METHODS)}; or leave out the method.",
-    )
+    if isinstance(estimator, FoldEstimator) and estimator.folds is not None and len(estimator.folds) > 1:
+        raise refuse_one_model(method)
 
 
 def _folds(predictions: Predictions | None, counted: Counted | None, confusion: Confusion) -> FoldCounts | None:
@@ -334,11 +347,11 @@ def _score_evidence(
 def _count_estimator(
     confusion: Confusion, folds: FoldCounts | None, settings: Settings, folded: Folded | None
 ) -> Estimator:
-    made = confusion, settings.level, settings.seed, settings.replicates, settings.count_method()
+    common = confusion, settings.level, settings.seed, settings.replicates, settings.count_method()
     if folded is None or folds is None:
-        return Estimator(*made)
+        return Estimator(*common)
     return FoldEstimator(
-        *made,
+        *common,
         plan=folded.plan,
         folds=folds,
         training=folded.training,
@@ -350,12 +363,12 @@ def _count_estimator(
 def _score_estimator(
     evidence: ScoreEvidence, positive: Label | None, settings: Settings, folded: Folded | None
 ) -> ScoreEstimator:
-    made = evidence, positive, settings.level, settings.seed, settings.replicates
+    arguments = evidence, positive, settings.level, settings.seed, settings.replicates
     if folded is None:
-        return ScoreEstimator(*made, settings.method)
+        return ScoreEstimator(*arguments, settings.method)
     again = folded.resubstituted
     return FoldScores(
-        *made,
+        *arguments,
         # Of losses and calibration, which are pooled; a method over folds is asked for by itself.
         settings.method if settings.by_fold() is None else None,
         plan=folded.plan,
@@ -364,15 +377,6 @@ def _score_estimator(
         resubstituted=None if again is None else ScoreEstimator(RowScores(again, again.labels), positive),
         weight=folded.weight,
     )
-
-
-def cost_matrix(costs: Any, confusion: Confusion, rows: str | None) -> NDArray[np.float64]:
-    """The cost of every cell, from whatever form the costs were given in."""
-    if isinstance(costs, str | Path):
-        costs = read_costs(costs, confusion.labels, rows)
-    elif rows is not None and not isinstance(costs, Costs | Mapping):
-        costs = Costs.of(costs, confusion.labels, rows=rows)
-    return settle_costs(costs, confusion.labels)
 
 
 def _estimates(
@@ -387,15 +391,15 @@ def _estimates(
     if measures == "all":
         return (*_all(estimator, costs), *(() if scored is None else scored.every()), *rows.every())
     names = [measures] if isinstance(measures, str) else list(measures)
-    made: list[Estimate] = []
+    estimates: list[Estimate] = []
     for name in names:
         quantity = read_quantity(name, estimator.confusion.labels, costs=costs)
         measure = quantity.bound.measure
         if quantity.is_of_cases:
-            made.append(rows.ask(quantity, method))
+            estimates.append(rows.ask(quantity, method))
             continue
         if measure.scope in SCORE_SCOPES:
-            made.append(_score(scored, quantity, positive, method))
+            estimates.append(_score(scored, quantity, positive, method))
             continue
         quantity.check_costs(costs)
         if method is not None and estimator.method is None and settings.by_fold() is None:
@@ -405,10 +409,10 @@ def _estimates(
         alone = quantity.class_ is None and quantity.average is None
         if alone and measure.scope == "class" and not measure.overall and positive is None:
             # A measure of one class, with no class named: all of them.
-            made += estimator.classes(quantity.bound, method)
+            estimates += estimator.classes(quantity.bound, method)
         else:
-            made.append(estimator.ask(quantity.resolve(positive), method))
-    return tuple(made)
+            estimates.append(estimator.ask(quantity.resolve(positive), method))
+    return tuple(estimates)
 
 
 def _score(scored: ScoreEstimator | None, quantity: Quantity, positive: Label | None, method: str | None) -> Estimate:
@@ -419,21 +423,31 @@ def _all(estimator: Estimator, costs: Any) -> list[Estimate]:
     confusion = estimator.confusion
     k = confusion.n_classes
     ordered = k > 2 and not any(issubclass(kind, str) for kind in set(map(type, confusion.labels)))
-    made: list[Estimate] = []
-    bounds = _defaults(costs)
+    among = None if k <= EVERY_CLASS else confusion.largest(LARGEST)
+    bounds = list(_usual()) if costs is None else _bounds(costs)
+    if k <= LISTED_CLASSES:
+        estimator.settle(bounds)
+    quantities: list[Quantity] = []
+    # By measure, because its averages share what was drawn; listed by kind.
     for bound in bounds:
         measure = bound.measure
-        if measure.scope == "table" or measure.overall:
-            if measure.name in ("linear_kappa", "quadratic_kappa") and not ordered:
-                continue
-            made.append(estimator.ask(Quantity(bound)))
-    if k > 1:
-        for average in AVERAGES:
-            made += [estimator.ask(Quantity(b, average=average)) for b in bounds if b.measure.averages]
-    among = None if k <= EVERY_CLASS else confusion.largest(LARGEST)
-    for bound in [bound for bound in bounds if bound.measure.per_class and _listed(bound.measure, k)]:
-        made += estimator.classes(bound, among=among)
-    return made
+        if (measure.scope == "table" or measure.overall) and (ordered or not is_of_order(measure)):
+            quantities.append(Quantity(bound))
+        if k > 1 and measure.averages:
+            quantities += [Quantity(bound, average=average) for average in AVERAGES]
+    # Of many classes nothing is drawn at random, and what is asked is worth a thread.
+    shared = k > DRAWN_CLASSES
+    estimates = share_out(estimator.ask, quantities) if shared else [*map(estimator.ask, quantities)]
+    listed = [
+        estimate
+        for average in (None, *AVERAGES)
+        for quantity, estimate in zip(quantities, estimates, strict=True)
+        if quantity.average == average
+    ]
+    for bound in bounds:
+        if bound.measure.per_class and _listed(bound.measure, k):
+            listed += estimator.classes(bound, among=among)
+    return listed
 
 
 def _listed(measure: Measure, k: int) -> bool:
@@ -452,23 +466,10 @@ def _shortened(k: int) -> str:
     return f"with {k:,} classes {what}; any other can be asked for by name"
 
 
-def _defaults(costs: Any) -> list[Bound]:
-    """Every measure of counts with its usual parameters; those of costs where there are costs."""
-    return list(_usual()) if costs is None else _bounds(costs)
-
-
 @known_until_registered
 def _usual() -> tuple[Bound, ...]:
     return tuple(_bounds(None))
 
 
 def _bounds(costs: Any) -> list[Bound]:
-    bounds: list[Bound] = []
-    for measure in COUNTED.values():
-        if measure.name == "f_score":
-            bounds += [find(name) for name in NAMED_F]
-        elif measure.kind == "cost":
-            bounds += [find(measure.name, costs=costs)] if costs is not None else []
-        elif measure.own or not measure.parameters:
-            bounds.append(find(measure.name))
-    return bounds
+    return settle_usually(COUNTED.values(), costs)

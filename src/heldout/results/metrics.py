@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heldout.errors import OptionError
 from heldout.intervals.estimate import NO_INTERVAL, Estimate
-from heldout.measures.catalogue import headline_quantities
+from heldout.measures.catalogue import OF_EACH_CLASS, headline_quantities
 from heldout.result import json_safe
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # Trackers draw a chart for every name: beyond this many classes only averages and the measures of all cases are named.
 MOST_CLASSES = 20
-OF_EACH_CLASS = ("precision", "recall", "f1")
 # MLflow takes letters, digits, _ - . / : and blanks, of which a slash makes a folder and a blank or a colon breaks the
 # names of files.
 UNFIT = re.compile(r"[^\w.\-]+")
@@ -33,7 +32,7 @@ def name_metric(measure: str, class_: object = None, average: str | None = None)
     return "_".join(UNFIT.sub("_", part).strip("_") or "_" for part in parts if part is not None)
 
 
-def list_metrics(estimates: Iterable[Estimate], prefix: str = "") -> dict[str, float]:
+def list_metrics(estimates: Iterable[Estimate], prefix: str) -> dict[str, float]:
     """Each value, with its limits as `_low` and `_high` where it has an interval; two alike names are numbered."""
     metrics: dict[str, float] = {}
     for estimate in estimates:

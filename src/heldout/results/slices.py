@@ -7,21 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from heldout.arguments import listing, suggest
+from heldout.arguments import listing, suggest, write_sentence
 from heldout.errors import ColumnError, OptionError
 from heldout.evidence.counted import CountedColumn
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import Estimate, PairTest
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Direction
 from heldout.predictions.slice_plans import SliceColumn
 from heldout.result import Result
-from heldout.results.difference import PairTest
-from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table
+from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Range, Table, head_columns, head_interval
 from heldout.show.escape import visible
-from heldout.show.numbers import limits, number, number_of, percent
+from heldout.show.numbers import in_brackets, number, number_of, percent
 from heldout.show.text_width import shorten
 
 NOT_CLEAR = "no clear difference"
+NOT_COUNTED = "slices of two columns were not counted, because there are many rows"
 SHOWN_VALUE = 40
 # A column that divides the cases, whether or not it is known which rows are in which slice.
 Divided: TypeAlias = SliceColumn | CountedColumn
@@ -149,16 +149,16 @@ class Slices(Result):
     @property
     def clear(self) -> tuple[Slice, ...]:
         """The slices that differ from the rest beyond chance."""
-        return tuple(one for one in self.slices if one.clear)
+        return tuple(slice_ for slice_ in self.slices if slice_.clear)
 
     @property
     def worse(self) -> tuple[Slice, ...]:
         """The slices that are clearly worse than the rest."""
-        return tuple(one for one in self.slices if one.worse)
+        return tuple(slice_ for slice_ in self.slices if slice_.worse)
 
     def rows(self) -> list[dict[str, object]]:
         """One row per slice."""
-        return [one.row() for one in self.slices]
+        return [slice_.row() for slice_ in self.slices]
 
     def facts(self) -> dict[str, object]:
         """What stands beside the slices in the document."""
@@ -183,7 +183,7 @@ class Slices(Result):
 
     def nothing(self) -> str:
         """Why there is nothing to compare, where there is not; empty otherwise."""
-        if self.searched > 1 or any(not math.isnan(one.tested.difference) for one in self.slices):
+        if self.searched > 1 or any(not math.isnan(slice_.tested.difference) for slice_ in self.slices):
             return ""
         if self.single:
             names = listing([shorten(visible(name), SHOWN_VALUE) for name in self.single])
@@ -199,12 +199,12 @@ class Slices(Result):
         looked, name = self.looked, titled(self.whole)
         if nothing := self.nothing():
             return nothing
-        if self.slices and all(math.isnan(one.p_corrected) for one in self.slices):
+        if self.slices and all(math.isnan(slice_.p_corrected) for slice_ in self.slices):
             return f"The {name} in {looked}; whether they differ beyond chance was not tested."
         if not worse:
             where = f"Not in the {looked}" if self.searched == 1 else f"In none of {looked}"
             return f"{where} is the {name} worse than in the rest beyond what chance would show."
-        first = min(worse, key=lambda one: -one.excess if one.excess == one.excess else one.p_corrected)
+        first = min(worse, key=lambda slice_: -slice_.excess if slice_.excess == slice_.excess else slice_.p_corrected)
         e, tested = first.estimate, first.tested
         many = number_of(self.searched, "slice")
         p = f"< {number(0.001)}" if first.p_corrected < 0.001 else f"= {number(first.p_corrected)}"
@@ -223,7 +223,7 @@ class Slices(Result):
     def summary(self) -> str:
         """How many slices are clearly worse, in one line."""
         looked = self.looked
-        if self.nothing() or not any(one.p_corrected == one.p_corrected for one in self.slices):
+        if self.nothing() or not any(slice_.p_corrected == slice_.p_corrected for slice_ in self.slices):
             return self.sentence()
         if self.searched == 1:
             return f"The {looked} is {'' if self.n_worse else 'not '}clearly worse than the rest."
@@ -233,34 +233,38 @@ class Slices(Result):
     def table(self, most: int | None = None) -> Table:
         """One line per slice."""
         e = self.whole
-        columns = (
+        columns = head_columns(
             Column("worst slices" if self.worst else "slice", wrap=True),
-            Column("cases", "right"),
+            ">cases",
             Column(titled(e), "right"),
-            Column(f"{100 * self.level:g} % interval"),
-            Column("difference", "right"),
-            Column(""),
-            Column("p (Holm)", "right"),
+            head_interval(self.level),
+            ">difference",
+            "",
+            ">p (Holm)",
         )
         rows: list[tuple[Cell, ...]] = [
             (
-                f"{one.name}{' *' if one.clear else ''}",
-                one.cases,
-                Number(one.estimate.value, e.style, one.estimate.digits),
-                Range(one.estimate.low, one.estimate.high, e.style, one.estimate.digits),
-                Number(one.tested.difference, e.style, one.estimate.digits),
-                Range(one.tested.low, one.tested.high, e.style, one.estimate.digits),
-                Number(one.p_corrected),
+                f"{slice_.name}{' *' if slice_.clear else ''}",
+                slice_.cases,
+                Number(slice_.estimate.value, e.style, slice_.estimate.digits),
+                Range(slice_.estimate.low, slice_.estimate.high, e.style, slice_.estimate.digits),
+                Number(slice_.tested.difference, e.style, slice_.estimate.digits),
+                Range(slice_.tested.low, slice_.tested.high, e.style, slice_.estimate.digits),
+                Number(slice_.p_corrected),
             )
-            for one in self.slices[:most]
+            for slice_ in self.slices[:most]
         ]
         return Table(columns, tuple(rows), "* differs from the rest beyond chance" if self.clear else "")
 
     def blocks(self) -> list[Block]:
         """What the slices come to, and one line for each."""
         if not self.slices:
-            return [Prose(self.sentence(), label="Slices"), *(Note(_sentence(note)) for note in self.notes)]
-        return [Prose(self.sentence(), label="Slices"), self.table(), *(Note(_sentence(note)) for note in self.notes)]
+            return [Prose(self.sentence(), label="Slices"), *(Note(write_sentence(note)) for note in self.notes)]
+        return [
+            Prose(self.sentence(), label="Slices"),
+            self.table(),
+            *(Note(write_sentence(note)) for note in self.notes),
+        ]
 
 
 def choose_columns(known: tuple[Divided, ...], columns: str | Iterable[str] | None) -> tuple[Divided, ...]:
@@ -294,8 +298,4 @@ def titled(e: Estimate) -> str:
 def _away(tested: PairTest, e: Estimate) -> str:
     way = "more" if tested.difference > 0 else "less"
     low, high = sorted((abs(tested.low), abs(tested.high)))
-    return f"{number(abs(tested.difference), e.style)} {way} than elsewhere [{limits(low, high, e.style)}]"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith("."))
+    return f"{number(abs(tested.difference), e.style)} {way} than elsewhere {in_brackets(low, high, e.style)}"

@@ -9,7 +9,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +24,7 @@ from heldout.intervals.fold_estimates import FoldEstimator
 from heldout.intervals.proportion import wilson
 from heldout.learners.problem import Problem
 from heldout.measures.catalogue import read_quantity
+from heldout.measures.declare import Measure
 from heldout.measures.quantity import Average
 from heldout.plans.plan import Plan
 from heldout.predictions.positive_class import choose_positive
@@ -32,13 +32,11 @@ from heldout.predictions.source import Source
 from heldout.resampling.nested_cv import NESTED_MEASURES, NestedCV, NestedEstimator, replace_estimate
 from heldout.resampling.outcome import Run
 from heldout.resampling.run_evidence import Optimism, collect_predictions, find_dependence
-from heldout.result import bound_late
-from heldout.results.evaluation import Evaluation
+from heldout.results.evaluation import Evaluation, Measured
 from heldout.results.evaluation_builder import Folded, Settings, judge
 from heldout.results.metrics import name_metric
-from heldout.review import Reviewed
-from heldout.show.blocks import Block
 from heldout.show.chart import Chart
+from heldout.threads import cached_property
 
 NO_TRAINING_PREDICTIONS = "there are no predictions of training cases"
 
@@ -137,7 +135,7 @@ class FoldLine:
     seconds: float
 
 
-class Validations(Reviewed):
+class Validations(Measured):
     """What `validate` returns: one learner or several, judged by the same splits, with the same access to either.
 
     Iterate over it for the `Validation` of each learner, or ask for one by its name: `validations["tree"]`. Of one
@@ -153,7 +151,6 @@ class Validations(Reviewed):
     schema: ClassVar[str] = "heldout/validation@1"
     # The document holds the rows of each learner under "validations".
     rows_name: ClassVar[str] = ""
-    _weka_by: ClassVar[str] = "heldout.report.weka:weka_text"
 
     @property
     @abstractmethod
@@ -201,7 +198,7 @@ class Validations(Reviewed):
         """Every measure of the one learner, put together over the splits."""
         return self.only.evaluation
 
-    def get(self, measure: str, *, class_: Any = None, average: Average | None = None) -> Estimate:
+    def get(self, measure: str | Measure, *, class_: Any = None, average: Average | None = None) -> Estimate:
         """The estimate of a measure of one class, averaged, or of all cases, of the one learner."""
         return self.evaluation.get(measure, class_=class_, average=average)
 
@@ -221,10 +218,10 @@ class Validations(Reviewed):
         """A flat dictionary of floats for trackers, as that of an evaluation; of several learners with their names."""
         if len(self.held) == 1:
             return self.evaluation.metrics(measures, prefix)
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         for validation in self.held:
-            found |= validation.evaluation.metrics(measures, f"{prefix}{name_metric(validation.learner)}_")
-        return found
+            figures |= validation.evaluation.metrics(measures, f"{prefix}{name_metric(validation.learner)}_")
+        return figures
 
     def per_fold(self, name: str) -> NDArray[np.float64]:
         """The value in every split of the one learner that was finished, nan where it is undefined there."""
@@ -256,18 +253,6 @@ class Validations(Reviewed):
         """One row per estimate and learner."""
         return [row for validation in self.held for row in validation.rows()]
 
-    def full_blocks(self) -> list[Block]:
-        """The report with every measure, every class and every fold, of each learner."""
-        return self._render("full")
-
-    def chosen_blocks(self) -> list[Block]:
-        """The estimates that were asked for, of all splits together."""
-        return self._render("chosen")
-
-    def to_weka(self) -> str:
-        """The report in Weka's layout, with its errors of probabilities and areas of all folds together."""
-        return str(bound_late(self._weka_by)(self))
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Validation(Validations):
@@ -297,8 +282,8 @@ class Validation(Validations):
     notes: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"<Validation of {self.learner} by {self.plan.text}, {self.problem.n:,} cases; print it to read it>"
+    def _describe(self) -> str:
+        return f"Validation of {self.learner} by {self.plan.text}, {self.problem.n:,} cases"
 
     @property
     def held(self) -> tuple[Validation, ...]:
@@ -308,8 +293,8 @@ class Validation(Validations):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Every measure, put together over the splits by the rule that fits it."""
-        made = evaluate_run(self.run, self.problem, self.plan, self.judging, self.training, self.optimism)
-        return self._like(made)
+        evaluation = evaluate_run(self.run, self.problem, self.plan, self.judging, self.training, self.optimism)
+        return self._like(evaluation)
 
     @property
     def chart_kinds(self) -> tuple[str, ...]:
@@ -471,8 +456,8 @@ class SeveralValidations(Validations):
     def _parts(self) -> tuple[Validation, ...]:
         return self.parts
 
-    def __repr__(self) -> str:
-        return f"<Validations of {listing(self.learners)}; print it to read it>"
+    def _describe(self) -> str:
+        return f"Validations of {listing(self.learners)}"
 
     @property
     def complete(self) -> bool:

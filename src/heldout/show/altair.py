@@ -121,12 +121,12 @@ def _lines(strokes: tuple[Stroke, ...], axes: tuple[Axis, Axis], x: dict[str, An
     named = [stroke.name for stroke in strokes if stroke.name]
     legend = alt.Legend(title=None, values=named, symbolStrokeWidth=2, symbolSize=400) if named else None
     colours = [COLOURS[stroke.tone] for stroke in strokes]
-    dashes = [_dash(stroke) for stroke in strokes]
+    dashes = [[float(part) for part in (find_dash(stroke) or "1 0").split()] for stroke in strokes]
     colour = alt.Color("line:N", sort=keys, legend=legend).scale(domain=keys, range=colours)
     dash = alt.StrokeDash("line:N", sort=keys, legend=legend).scale(domain=keys, range=dashes)
     groups: dict[tuple[float, bool], list[dict[str, Any]]] = {}
     for key, stroke in zip(keys, strokes, strict=True):
-        width = 5 if stroke.thick else {"quiet": 1, "fine": 1, "ink": 1.2}.get(stroke.tone, 2)
+        width = 5 if stroke.thick else 1 if stroke.thin else {"quiet": 1, "fine": 1, "ink": 1.2}.get(stroke.tone, 2)
         # Cutting every line at the frame would halve those that run along it.
         group = groups.setdefault((width, _leaves(stroke, axes)), [])
         order = range(len(stroke.x))
@@ -137,10 +137,6 @@ def _lines(strokes: tuple[Stroke, ...], axes: tuple[Axis, Axis], x: dict[str, An
         .encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y), order="order:O", color=colour, strokeDash=dash)
         for (width, clip), records in groups.items()
     ]
-
-
-def _dash(stroke: Stroke) -> list[float]:
-    return [float(part) for part in (find_dash(stroke) or "1 0").split()]
 
 
 def _tiles(tiles: Tiles, x: dict[str, Any], y: dict[str, Any]) -> list[Any]:

@@ -81,12 +81,44 @@ Cell: TypeAlias = str | int | Number | Range | Span | Heat | None
 class Column:
     """How one column of a table is headed and aligned.
 
-    Long text in a cell is cut in the middle, or, with `wrap`, continued on the next line.
+    Long text in a cell is cut in the middle, or, with `wrap`, continued on the next line. The header stands over so
+    many columns as `spans` says, and those after the first have none of their own.
     """
 
     header: str
     align: Align = "left"
     wrap: bool = False
+    spans: int = 1
+
+
+def value_and_interval(header: str) -> list[Column]:
+    """A column of values and one of their intervals, under one header.
+
+    >>> [column.header for column in value_and_interval("F1")]
+    ['F1', '']
+    """
+    return [Column(header, "right", spans=2), Column("")]
+
+
+def head_columns(*parts: str | Column) -> tuple[Column, ...]:
+    """Columns by their headers, of which those that begin with > are aligned to the right.
+
+    >>> head_columns("class", ">n") == (Column("class"), Column("n", "right"))
+    True
+    """
+    return tuple(
+        part if isinstance(part, Column) else Column(part.removeprefix(">"), "right" if part[:1] == ">" else "left")
+        for part in parts
+    )
+
+
+def head_interval(level: float) -> str:
+    """The header of a column of intervals.
+
+    >>> head_interval(0.95)
+    '95 % interval'
+    """
+    return f"{100 * level:g} % interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +230,19 @@ def drawn_columns(table: Table) -> frozenset[int]:
         ):
             drawn.add(at)
     return frozenset(drawn)
+
+
+def header_places(table: Table) -> list[range]:
+    """The columns under each header, from left to right.
+
+    >>> header_places(Table((Column("class"), *value_and_interval("F1")), ()))
+    [range(0, 1), range(1, 3)]
+    """
+    places: list[range] = []
+    for at, column in enumerate(table.columns):
+        if not places or at >= places[-1].stop:
+            places.append(range(at, min(at + column.spans, len(table.columns))))
+    return places
 
 
 def without_drawn(table: Table) -> Table:

@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 from heldout.show.explorer import Expression
 
 Tone: TypeAlias = Literal["accent", "second", "third", "fourth", "fifth", "sixth", "seventh", "quiet", "fine", "ink"]
+# The tones of things that stand beside each other, in the order in which they are taken.
+TONES: tuple[Tone, ...] = ("accent", "second", "third", "fourth", "fifth", "sixth", "seventh")
 Shape: TypeAlias = Literal["square", "wide"]
 
 
@@ -31,6 +33,7 @@ class Stroke:
     tone: Tone = "accent"
     dashed: bool = False
     thick: bool = False
+    thin: bool = False
     dash_dot: bool = False
 
 

@@ -154,16 +154,16 @@ def ascending(explorer: Explorer) -> Explorer:
     def moved(values: Sequence[T]) -> tuple[T, ...]:
         return tuple(values[at] for at in order) if values else ()
 
-    def figure(one: Moving) -> Moving:
-        method = one.method if isinstance(one.method, str) else moved(one.method)
-        return replace(one, low=moved(one.low), high=moved(one.high), method=method)
+    def figure(part: Moving) -> Moving:
+        method = part.method if isinstance(part.method, str) else moved(part.method)
+        return replace(part, low=moved(part.low), high=moved(part.high), method=method)
 
     return replace(
         explorer,
         positions=moved(explorer.positions),
         start=where[explorer.start],
         columns=tuple((name, moved(values)) for name, values in explorer.columns),
-        figures=tuple(figure(one) for one in explorer.figures),
+        figures=tuple(figure(part) for part in explorer.figures),
         marks=tuple((name, where[at]) for name, at in explorer.marks),
     )
 
@@ -233,7 +233,7 @@ def payload(explorer: Explorer) -> dict[str, Any]:
         "constants": [[name, numeric(value)] for name, value in explorer.constants],
         "derived": [[name, numeric(formula)] for name, formula in explorer.derived],
         "knobs": [[knob.name, *numeric((knob.value, knob.low, knob.high))] for knob in explorer.knobs],
-        "figures": [_figure(one) for one in explorer.figures],
+        "figures": [_figure(figure) for figure in explorer.figures],
         "matrix": numeric(explorer.matrix),
         "alters": list(explorer.alters),
         "leftOut": explorer.left_out,

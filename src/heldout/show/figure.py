@@ -39,7 +39,7 @@ _STYLE = """text{font:12px sans-serif;fill:#222}.heldout-title{font:bold 15px sa
 .heldout-grid path{stroke:#ececec}.heldout-axis{stroke:#999;fill:none}
 .heldout-stroke{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
 .heldout-tone-quiet.heldout-stroke,.heldout-tone-fine.heldout-stroke{stroke-width:1}.heldout-tone-ink.heldout-stroke{stroke-width:1.2}
-.heldout-thick.heldout-stroke{stroke-width:5;stroke-linecap:butt}.heldout-reach{stroke-width:1.5;fill:none}
+.heldout-thick.heldout-stroke{stroke-width:5;stroke-linecap:butt}.heldout-thin.heldout-stroke{stroke-width:1;stroke-opacity:.6}.heldout-reach{stroke-width:1.5;fill:none}
 .heldout-cell{font-size:12px}.heldout-ribbon{fill-opacity:.15}.heldout-bars{fill-opacity:.45}.heldout-tip{fill-opacity:0}"""
 _MARGIN, _LINE, _TITLE_LINE, _LETTER = 12, 15, 20, 5.7
 
@@ -183,8 +183,8 @@ def _draw_tips(chart: Chart) -> Iterator[str]:
     for tips in chart.tips:
         for x, y, lines in list_tips(tips, chart):
             words = "\n".join(escape_html(f"{name}: {value}") for name, value in lines)
-            place = f'cx="{frame.across(x):.1f}" cy="{frame.down(y):.1f}"'
-            yield f'<circle class="heldout-tip" {place} r="5"><title>{words}</title></circle>'
+            position = f'cx="{frame.across(x):.1f}" cy="{frame.down(y):.1f}"'
+            yield f'<circle class="heldout-tip" {position} r="5"><title>{words}</title></circle>'
 
 
 @cache

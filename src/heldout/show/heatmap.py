@@ -75,16 +75,11 @@ def find_shade(i: int, j: int, share: float) -> str:
     return f"heldout-heat-{step}{'' if i == j else ' heldout-wrong'}" if step else ""
 
 
-def shown_label(label: str) -> str:
-    """A label as it stands beside the drawing."""
-    return shorten(visible(label), LETTERS)
-
-
 def heatmap_svg(heatmap: Heatmap) -> str:
     """The drawing, with the labels of columns turned; without labels where the cells are smaller than letters."""
     k = len(heatmap.labels)
     cell = min(_CELL, _GRID / max(k, 1))
-    labels = [shown_label(label) for label in heatmap.labels] if cell >= _LABELLED else []
+    labels = [shorten(visible(label), LETTERS) for label in heatmap.labels] if cell >= _LABELLED else []
     letters = min(11.0, cell * 0.92)
     room = max((len(label) for label in labels), default=0) * LETTER * letters / 10 + 20
     size = room + k * cell

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from heldout.show.blocks import (
     Table,
     Title,
     drawn_columns,
+    header_places,
 )
 from heldout.show.chart import Chart, Dots, Stroke
 from heldout.show.escape import hash_source, visible, visible_lines
@@ -330,6 +331,17 @@ def shade(share: float) -> str:
     return f"heldout-heat-{max(round(min(share, 1.0) * SHADES), 1)}" if share > 0 else ""
 
 
+def breakable(text: str) -> Markup:
+    """A label that may be broken after the signs that join its words.
+
+    >>> print(breakable("tested_positive"))
+    tested_<wbr>positive
+    """
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[\w][_/.-])(?=\w)", text))
+
+
 def points_table(chart: Chart) -> Table:
     """The table behind a chart, each column written as its numbers ask for.
 
@@ -362,12 +374,15 @@ def track_ends(table: Table, at: int) -> tuple[str, str] | None:
 
     >>> track_ends(Table((Column(""),), ((Span(0.5, 0.4, 0.6, -1.0, 1.0),), (None,))), 0)
     ('-1', '1')
+    >>> track_ends(Table((Column(""),), ((Span(0.01, 0.0, 0.02, -0.05, 0.05),),)), 0)
+    ('-.05', '.05')
     """
     cells = [row[at] for row in table.rows]
     ends = {(cell.floor, cell.ceiling) for cell in cells if isinstance(cell, Span)}
     if at not in drawn_columns(table) or len(ends) != 1:
         return None
-    low, high = (f"{end:.3g}" for end in ends.pop())
+    # As the figures beside it are written, without a zero before the point.
+    low, high = (f"{end:.3g}".replace("0.", ".", 1) if abs(end) < 1 else f"{end:.3g}" for end in ends.pop())
     return low, high
 
 
@@ -383,7 +398,7 @@ def _classes(cell: Cell, column: Column) -> Markup:
 
 
 def _head(column: Column) -> Markup:
-    aligned = [] if column.align == "left" else [f"heldout-{column.align}"]
+    aligned = [] if column.align == "left" or column.spans > 1 else [f"heldout-{column.align}"]
     return _class_attribute([*aligned, _long(column.header).strip()])
 
 
@@ -393,10 +408,15 @@ def _long(text: str) -> str:
 
 
 def _class_attribute(names: list[str]) -> Markup:
+    return _attribute(" ".join(filter(None, names)))
+
+
+@lru_cache(maxsize=256)
+def _attribute(classes: str) -> Markup:
+    """The attribute for these classes: a page has thousands of cells of a few kinds."""
     from markupsafe import Markup
 
-    given = " ".join(filter(None, names))
-    return Markup(' class="{}"').format(given) if given else Markup()
+    return Markup(' class="{}"').format(classes) if classes else Markup()
 
 
 def _table_name(table: Table) -> str:
@@ -516,6 +536,7 @@ def _safe(text: str) -> Markup:
 
 _FILTERS: dict[str, Any] = {
     "bar": lambda span: _safe(bar_svg(span)),
+    "breakable": breakable,
     "briefly": briefly,
     "classes": _classes,
     "count": count,
@@ -526,6 +547,7 @@ _FILTERS: dict[str, Any] = {
     "figure_bar": _figure_bar,
     "figures": _figures,
     "head": _head,
+    "header_places": header_places,
     "headed": lambda table: any(column.header for column in table.columns),
     "kind": lambda block: type(block).__name__,
     "limit_words": _limit_words,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from heldout.arguments import capitalize
 from heldout.show.blocks import (
     LONGEST_LABEL,
     Block,
@@ -20,6 +21,7 @@ from heldout.show.blocks import (
     Table,
     Title,
     Verbatim,
+    header_places,
     without_drawn,
 )
 from heldout.show.escape import visible, visible_lines
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 NEEDS = r"% Needs \usepackage{booktabs}; text beyond Latin letters, such as emoji or Chinese: lualatex or xelatex."
 _ALIGN = {"left": "l", "right": "r", "center": "c"}
 _HEADINGS = ("subsection", "subsubsection", "paragraph")
-_SEVERITIES = {"warning": "Warning", "note": "Note"}
 # A bracket or star after the end of a row would be read as an option of it, hence their braces.
 _ESCAPES = str.maketrans(
     {
@@ -110,14 +111,14 @@ def render_latex(blocks: Iterable[Block]) -> str:
     \end{tabular}
     \end{table}
     """
-    held = list(blocks)
-    if not any(isinstance(block, Table | Overview) or _has_facts(block) for block in _flat(held)):
-        return _printed(held, 0)
-    title = next((block.text for block in _flat(held) if isinstance(block, Title)), "")
+    listed = list(blocks)
+    if not any(isinstance(block, Table | Overview) or _has_facts(block) for block in _flat(listed)):
+        return _printed(listed, 0)
+    title = next((block.text for block in _flat(listed) if isinstance(block, Title)), "")
     labels: set[str] = set()
     parts: list[str] = []
     section = ""
-    for block in _flat(held):
+    for block in _flat(listed):
         if isinstance(block, Section):
             section = block.title
         elif isinstance(block, Facts):
@@ -131,9 +132,9 @@ def render_latex(blocks: Iterable[Block]) -> str:
         else:
             parts.append(_comment(block))
     # Comments follow each other without a gap.
-    made = "\n\n".join(filter(None, parts))
-    needs = NEEDS.replace("booktabs}", "booktabs,graphicx}") if _SHRUNK in made else NEEDS
-    return f"{needs}\n" + re.sub(r"(?m)^(%.*)\n\n(?=%)", r"\1\n", made)
+    document = "\n\n".join(filter(None, parts))
+    needs = NEEDS.replace("booktabs}", "booktabs,graphicx}") if _SHRUNK in document else NEEDS
+    return f"{needs}\n" + re.sub(r"(?m)^(%.*)\n\n(?=%)", r"\1\n", document)
 
 
 def _has_facts(block: Block) -> bool:
@@ -155,7 +156,7 @@ def _comment(block: Block) -> str:
         first, *rest = block.text.split("\n")
         lines = [f"{block.label}: {first}", *rest]
     elif isinstance(block, Note):
-        lines = [" ".join(filter(None, [_SEVERITIES[block.severity], block.code])) + f": {block.text}"]
+        lines = [" ".join(filter(None, [block.severity.capitalize(), block.code])) + f": {block.text}"]
     else:
         return ""
     return "\n".join(f"% {escape(line)}" for line in lines if line)
@@ -178,7 +179,7 @@ class _Caption:
 
     def lines(self) -> list[str]:
         """The commands in a float that name it."""
-        words = [f"{self.name[:1].upper()}{self.name[1:]}", self.title.replace(" · ", ", ")]
+        words = [capitalize(self.name), self.title.replace(" · ", ", ")]
         text = " ".join(f"{shorten(visible(word), 300).rstrip('.')}." for word in words if word)
         label = (
             re.sub(r"[^a-z0-9]+", "-", (self.label or self.name.split(";")[0]).casefold()).strip("-")[:40].strip("-")
@@ -222,7 +223,7 @@ def _block(block: Block) -> str:
         lines = " \\\\\n".join(escape(line) or "~" for line in block.text.split("\n"))
         return f"\\noindent {_bold(block.label)}{lines}"
     if isinstance(block, Note):
-        label = " ".join(filter(None, [_SEVERITIES[block.severity], block.code]))
+        label = " ".join(filter(None, [block.severity.capitalize(), block.code]))
         return f"\\noindent {_bold(label + '.')}{escape(block.text)}"
     # Charts and explorers have no form in LaTeX.
     return _fixed(block) if isinstance(block, Verbatim) else ""
@@ -249,7 +250,7 @@ _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 def _float(table: Table, caption: _Caption) -> str:
     spec = "".join(_ALIGN[column.align] for column in table.columns)
-    heads = [_row(escape(shorten(visible(column.header), LONGEST_LABEL)) for column in table.columns), r"\midrule"]
+    heads = [_row(_head(table.columns[places[0]].header, len(places)) for places in header_places(table)), r"\midrule"]
     wide = len(table.columns) > _WIDE
     return _lines(
         r"\begin{table}[htbp]",
@@ -270,6 +271,11 @@ def _facts_float(block: Facts, caption: _Caption) -> str:
     rows = [f"{escape(name)} & {escape(value)} \\\\" for name, value in block.pairs]
     tabular = (r"\begin{tabular}{@{}lp{.65\linewidth}@{}}", r"\toprule", *rows, r"\bottomrule", r"\end{tabular}")
     return _lines(r"\begin{table}[htbp]", r"\centering", *caption.lines(), *tabular, r"\end{table}") if rows else ""
+
+
+def _head(header: str, spans: int) -> str:
+    text = escape(shorten(visible(header), LONGEST_LABEL))
+    return text if spans == 1 else f"\\multicolumn{{{spans}}}{{c}}{{{text}}}"
 
 
 def _row(entries: Iterable[str]) -> str:

@@ -31,7 +31,6 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$#])")
 # What begins a list, a rule or the underline of a heading when it stands first on a line.
 _LEADING = re.compile(r"^([+=-]|\d+(?=[.)]))")
 _RULES = {"left": ":---", "right": "---:", "center": ":---:"}
-_SEVERITIES = {"warning": "Warning", "note": "Note"}
 
 
 def render_markdown(blocks: Iterable[Block]) -> str:
@@ -92,7 +91,7 @@ def _block(block: Block) -> str:
         # Two trailing spaces would be lost in editors; a backslash at the end also breaks the line.
         return _strong(block.label, "\\\n".join(lines))
     if isinstance(block, Note):
-        label = " ".join(filter(None, [_SEVERITIES[block.severity], block.code]))
+        label = " ".join(filter(None, [block.severity.capitalize(), block.code]))
         return f"- {_strong(label + ':', escape(block.text))}"
     if isinstance(block, Facts):
         return "\n".join(f"- {_strong(name + ':', escape(value))}" for name, value in block.pairs)

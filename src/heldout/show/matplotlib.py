@@ -129,7 +129,8 @@ def _draw_stroke(stroke: Stroke, ax: Axes) -> None:
         stroke.x,
         stroke.y,
         color=COLOURS[stroke.tone],
-        linewidth=4.0 if stroke.thick else _WIDTHS.get(stroke.tone, 1.5),
+        linewidth=4.0 if stroke.thick else 0.7 if stroke.thin else _WIDTHS.get(stroke.tone, 1.5),
+        alpha=0.6 if stroke.thin else 1.0,
         # Dashes are given in units of a screen; those of matplotlib are lengths in widths of the line.
         linestyle=(0, tuple(part / 2 for part in dash)) if dash else "-",
         label=_name(stroke.name),
@@ -173,10 +174,10 @@ def _draw_tiles(tiles: Tiles, ax: Axes) -> None:
 
 def _draw_caption(caption: Caption, ax: Axes) -> None:
     align = {"left": "left", "middle": "center", "right": "right"}[caption.align]
-    place = {"above": "bottom", "at": "center", "below": "top"}[caption.side]
+    alignment = {"above": "bottom", "at": "center", "below": "top"}[caption.side]
     ax.annotate(
         _plain(caption.text), (caption.x, caption.y), xytext=(0, 0), textcoords="offset points", fontsize=SMALL,
-        ha=align, va=place, color=COLOURS[caption.tone],
+        ha=align, va=alignment, color=COLOURS[caption.tone],
     )  # fmt: skip
 
 

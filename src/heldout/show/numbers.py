@@ -109,6 +109,16 @@ def limits(low: float, high: float, style: Style = "share", digits: int | None =
     return f"{ends[0]} – {ends[1]}"
 
 
+def in_brackets(low: float, high: float, style: Style = "share", digits: int | None = None) -> str:
+    """The two ends of an interval as a sentence has them: a dash between them would look like a minus sign.
+
+    >>> in_brackets(-0.008, 0.025), in_brackets(1.2, 2.8, "plain", 2)
+    ('[-.008, .025]', '[1.2, 2.8]')
+    """
+    low_text, high_text = ("?" if math.isnan(end) else number(end, style, digits) for end in (low, high))
+    return f"[{low_text}, {high_text}]"
+
+
 def digits_between(low: float, high: float) -> int:
     """Decimals that tell the two limits of a share apart: 3, or more where the interval is narrow.
 

@@ -87,6 +87,8 @@ _SIZES: dict[Shape, tuple[float, float]] = {"square": (400, 390), "wide": (600, 
 _LETTER = {"square": 8.0, "wide": 9.5}
 # A drawing that lies on the edge of the plot keeps its whole width.
 _EDGE = 4
+# The largest dots reach so far beyond the axes that they stand on.
+_DOT_EDGE = 8
 # The room above a lower plot, for the title of its axis, and its height.
 _GAP, _LOWER = 44, 74
 _FAR = 20.0
@@ -166,7 +168,7 @@ def chart_svg(
 
 def _marks(panel: Chart | Panel, frame: Frame) -> list[str]:
     return [
-        _window(frame),
+        _window(frame, _DOT_EDGE if panel.dots else _EDGE),
         *(_tiles(tiles, frame) for tiles in (panel.tiles if isinstance(panel, Chart) else ())),
         *(_bars(bars, frame) for bars in panel.bars),
         *(_ribbon(ribbon, frame) for ribbon in panel.ribbons),
@@ -258,10 +260,10 @@ def _axes(frame: Frame, letter: float, *, last: bool) -> list[str]:
     return [*parts, "</g>"]
 
 
-def _window(frame: Frame) -> str:
-    """A drawing within the drawing, which cuts off what lies beyond the axes and needs no name to do so."""
-    left, top = frame.left - _EDGE, frame.top - _EDGE
-    wide, high = frame.width + 2 * _EDGE, frame.height + 2 * _EDGE
+def _window(frame: Frame, edge: float) -> str:
+    """A drawing within the drawing, which cuts off what lies farther beyond the axes, and needs no name to do so."""
+    left, top = frame.left - edge, frame.top - edge
+    wide, high = frame.width + 2 * edge, frame.height + 2 * edge
     return (
         f'<svg x="{_n(left)}" y="{_n(top)}" width="{_n(wide)}" height="{_n(high)}" '
         f'viewBox="{_n(left)} {_n(top)} {_n(wide)} {_n(high)}">'
@@ -290,8 +292,8 @@ def _tiles(tiles: Tiles, frame: Frame) -> str:
             parts.append(f"<rect {corner} {size}/>")
     parts.append("</g>")
     for x, y, text in zip(tiles.x, tiles.y, tiles.texts, strict=False):
-        place = f'x="{_n(frame.across(x))}" y="{_n(frame.down(y) + 4)}"'
-        parts.append(f'<text class="heldout-cell" {place} text-anchor="middle">{escape_html(text)}</text>')
+        position = f'x="{_n(frame.across(x))}" y="{_n(frame.down(y) + 4)}"'
+        parts.append(f'<text class="heldout-cell" {position} text-anchor="middle">{escape_html(text)}</text>')
     return "".join(parts)
 
 
@@ -321,7 +323,7 @@ def _ribbon(ribbon: Ribbon, frame: Frame) -> str:
 def _stroke(stroke: Stroke, frame: Frame) -> str:
     runs = _runs(list(zip(stroke.x, stroke.y, strict=True)))
     drawn = "".join(_path([(frame.across(x), frame.down(y)) for x, y in run]) for run in runs)
-    thick = " heldout-thick" if stroke.thick else ""
+    thick = " heldout-thick" if stroke.thick else " heldout-thin" if stroke.thin else ""
     return f'<path class="heldout-stroke heldout-tone-{stroke.tone}{thick}" {_dashed(stroke)}d="{drawn}"/>'
 
 
@@ -401,8 +403,8 @@ def _moving(chart: Chart, frame: Frame, mark: tuple[float, float] | None) -> str
     from heldout.show.explorer import numeric, script_json
 
     plot = [frame.left, frame.top, frame.width, frame.height, chart.x.low, chart.x.high, chart.y.low, chart.y.high]
-    given = html.escape(script_json({"plot": numeric(plot), "moves": numeric(chart.moves)}), quote=True)
-    return f' data-moves="{given}"'
+    plot_data = html.escape(script_json({"plot": numeric(plot), "moves": numeric(chart.moves)}), quote=True)
+    return f' data-moves="{plot_data}"'
 
 
 def _runs(points: Sequence[tuple[float, ...]]) -> Iterable[list[tuple[float, ...]]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from heldout.show.blocks import (
@@ -20,6 +21,7 @@ from heldout.show.blocks import (
     Title,
     Verbatim,
     drawn_columns,
+    header_places,
     pick,
     without_drawn,
 )
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.measure import Measurement
 
+    from heldout.show.blocks import Align
+
 Piece: TypeAlias = tuple[str, str]
 """A text and the name of its terminal style; no style is the empty name."""
 Line: TypeAlias = list[Piece]
@@ -40,17 +44,24 @@ Line: TypeAlias = list[Piece]
 HEADER = "bold"
 CAPTION = "italic"
 # Cells that words keep when a table is squeezed; figures are never cut while there is another way.
-_COLUMN_LABEL, _LEGIBLE, _WRAPPED = 8, 20, 24
+_COLUMN_LABEL, _LEGIBLE, _WRAPPED = 8, 28, 24
+# A header over several columns keeps this much of what it says.
+_HEADING = 20
+
+
+# Where a header may be broken: at a space, which is kept, and after a dash that joins two words.
+_BREAKS = re.compile(r"( )|(?<=\w–)(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Laid:
-    """One column in words: what it says and how far it may be squeezed."""
+    """One column in words: what it says, how wide it is with its header folded, and how far it may be squeezed."""
 
     header: str
     texts: list[str]
     natural: int
     least: int
+    folded: int
 
 
 def table_lines(table: Table, width: int) -> list[Line]:
@@ -84,11 +95,12 @@ def _panels(table: Table, width: int) -> list[Table]:
     if len(least) < 3:
         return [table]
     panels: list[list[int]] = [[]]
-    for at in range(1, len(least)):
-        wanted = [least[0], *(least[other] for other in [*panels[-1], at])]
+    # What stands under one header stays together.
+    for together in header_places(table)[1:]:
+        wanted = [least[0], *(least[other] for other in [*panels[-1], *together])]
         if panels[-1] and _total(wanted) > width:
             panels.append([])
-        panels[-1].append(at)
+        panels[-1] += together
     return [pick(table, [0, *kept]) for kept in panels]
 
 
@@ -105,15 +117,31 @@ def _laid(table: Table) -> list[_Laid]:
         if at in drawn:
             header = header or axis(entry for entry in entries if isinstance(entry, Span))
             bars = [bar(entry) if isinstance(entry, Span) else "" for entry in entries]
-            laid.append(_Laid(header, bars, max(TRACK, cells(header)), TRACK))
+            wide = max(TRACK, cells(header))
+            laid.append(_Laid(header, bars, wide, TRACK, wide))
             continue
         texts = [plain_text(words(entry)) for entry in entries]
         sizes = [cells(text) for text in texts]
-        natural = max([cells(header), *sizes])
+        natural = max([cells(header) if column.spans == 1 else 0, *sizes])
         figures = max((size for size, entry in zip(sizes, entries, strict=True) if _figure(entry)), default=0)
         label = _WRAPPED if column.wrap else _COLUMN_LABEL
-        laid.append(_Laid(header, texts, natural, max(figures, min(natural, label))))
+        own = max([*map(cells, _BREAKS.split(header)[::2]), *sizes]) if column.spans == 1 else natural
+        laid.append(_Laid(header, texts, natural, max(figures, min(natural, label)), own))
+    for together in header_places(table):
+        if len(together) > 1:
+            _make_room(laid, together)
     return laid
+
+
+def _make_room(laid: list[_Laid], together: range) -> None:
+    """Widen the last of some columns where their header is wider than all of them."""
+    under, last = [laid[at] for at in together], together[-1]
+    header = cells(under[0].header)
+    natural = header - _total([column.natural for column in under])
+    least = min(header, _HEADING) - _total([column.least for column in under])
+    wide = laid[last]
+    more = max(natural, 0)
+    laid[last] = replace(wide, natural=wide.natural + more, least=wide.least + max(least, 0), folded=wide.folded + more)
 
 
 def _figure(cell: Cell) -> bool:
@@ -127,11 +155,7 @@ def _panel_lines(table: Table, width: int) -> list[Line]:
     space: Piece = (" " * gap, "")
     lines: list[Line] = []
     if any(column.header for column in laid):
-        heads = [
-            pad(shorten(column.header, size), size, spec.align)
-            for column, size, spec in zip(laid, widths, table.columns, strict=True)
-        ]
-        lines.append(_joined([(head, HEADER) for head in heads], space))
+        lines += _head_lines(table, laid, widths, gap)
     for at, row in enumerate(table.rows):
         folded = [
             wrap(column.texts[at], size) if spec.wrap else [shorten(column.texts[at], size)]
@@ -146,6 +170,44 @@ def _panel_lines(table: Table, width: int) -> list[Line]:
     return lines
 
 
+def _head_lines(table: Table, laid: list[_Laid], widths: list[int], gap: int) -> list[Line]:
+    """The headers, in several lines where one is too long: the last of each stands on the figures."""
+    heads: list[tuple[list[str], int, Align]] = []
+    for together in header_places(table):
+        room = _total([widths[at] for at in together], gap)
+        # Over several columns it begins where the first of them does.
+        align = table.columns[together[0]].align if len(together) == 1 else "left"
+        heads.append((_fold_header(laid[together[0]].header, room), room, align))
+    deepest = max(len(parts) for parts, _, _ in heads)
+    return [
+        _joined(
+            [
+                (pad(parts[depth - deepest] if depth >= deepest - len(parts) else "", room, align), HEADER)
+                for parts, room, align in heads
+            ],
+            (" " * gap, ""),
+        )
+        for depth in range(deepest)
+    ]
+
+
+def _fold_header(header: str, room: int) -> list[str]:
+    """The header in lines broken at spaces and after dashes; cut in the middle where a word is wider than the room."""
+    if cells(header) <= room:
+        return [header]
+    first, *rest = _BREAKS.split(header)
+    if max(map(cells, (first, *rest[1::2]))) > room:
+        return [shorten(header, room)]
+    lines = [first]
+    for space, word in zip(rest[::2], rest[1::2], strict=True):
+        joint = space or ""
+        if cells(lines[-1]) + len(joint) + cells(word) <= room:
+            lines[-1] += joint + word
+        else:
+            lines.append(word)
+    return lines
+
+
 def _joined(pieces: Line, space: Piece) -> Line:
     line: Line = []
     for piece in pieces:
@@ -154,10 +216,12 @@ def _joined(pieces: Line, space: Piece) -> Line:
 
 
 def _squeezed(laid: list[_Laid], room: int) -> list[int]:
-    """Column widths within the room, the widest giving way first."""
+    """Column widths within the room: headers are folded where that is enough, otherwise the widest gives way."""
+    enough = sum(column.folded for column in laid) <= room < sum(column.natural for column in laid)
+    wanted = [column.folded if enough else column.natural for column in laid]
 
     def capped(cap: int) -> list[int]:
-        return [max(column.least, min(column.natural, cap)) for column in laid]
+        return [max(column.least, min(wide, cap)) for column, wide in zip(laid, wanted, strict=True)]
 
     # 10,000-character labels: the cap is searched for by halving, not counted down.
     fits, beyond = 0, max((column.natural for column in laid), default=0) + 1
@@ -206,7 +270,7 @@ def render_text(blocks: Iterable[Block], *, width: int = WIDTH, colour: bool = F
     lines = lay_out(list(blocks), max(width, _NARROWEST))
     if not colour:
         return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
-    return "\n".join("".join(_painted(text, style) for text, style in line).rstrip() for line in lines)
+    return "\n".join("".join(_painted(text, style) for text, style in line) for line in lines)
 
 
 def to_rich(blocks: Iterable[Block], width: int | None = None) -> Screen:
@@ -232,7 +296,8 @@ class Screen:
 
         room = options.max_width if self.width is None else min(self.width, options.max_width)
         for line in lay_out(self.blocks, max(room, _NARROWEST)):
-            for text, style in line:
+            # Without colour nothing is shaded, and no space at the end of a line is seen.
+            for text, style in line if console.color_system else _trimmed([(text, "") for text, _ in line]):
                 yield Segment(text, console.get_style(style) if style else None)
             yield Segment.line()
 
@@ -253,6 +318,7 @@ def lay_out(blocks: Sequence[Block], width: int) -> list[Line]:
     before: Block | None = None
     for block in blocks:
         laid = _section_lines(block, width) if isinstance(block, Section) else _block_lines(block, width)
+        laid = [_trimmed(line) for line in laid]
         if not laid:
             continue
         if before is not None and not _together(before, block):
@@ -260,6 +326,17 @@ def lay_out(blocks: Sequence[Block], width: int) -> list[Line]:
         lines += laid
         before = block
     return lines
+
+
+def _trimmed(line: Line) -> Line:
+    """The line without the spaces at its end; those of a shaded cell are seen, and stay."""
+    kept = list(line)
+    while kept:
+        text, style = kept.pop()
+        text = text if " on " in style else text.rstrip(" ")
+        if text:
+            return [*kept, (text, style)]
+    return []
 
 
 def _together(first: Block, second: Block) -> bool:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from heldout.arguments import check_share, listing
+from heldout.arguments import capitalize, check_share, listing
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.measures.quantity import Bound
@@ -140,25 +140,28 @@ class Assumptions:
 
     def need(self, name: str, why: str) -> float:
         """One of them, refused where it was not given."""
-        given: float | None = getattr(self, name)
-        if given is None:
+        value: float | None = getattr(self, name)
+        if value is None:
             raise OptionError(
-                f"{FLAGS.get(name, f'The {name}')[:1].upper()}{FLAGS.get(name, f'The {name}')[1:]} is not given, and "
-                f"{why}.",
+                f"{capitalize(FLAGS.get(name, f'The {name}'))} is not given, and {why}.",
                 hint=f"give {name}= (--{name}), such as 0.{'1' if name == 'prevalence' else '8'}.",
             )
-        return given
+        return value
 
     def check(self) -> None:
-        """Refuse shares that are none."""
-        for one in fields(self):
-            given = getattr(self, one.name)
-            if one.name not in ("groups", "value") and given is not None:
-                check_share(f"The {one.name}", given, suggest_share(given, 0.1 if one.name == "prevalence" else 0.8))
+        """Refuse what is given as a share and does not lie between 0 and 1."""
+        for assumption in fields(self):
+            given = getattr(self, assumption.name)
+            if assumption.name not in ("groups", "value") and given is not None:
+                check_share(
+                    f"The {assumption.name}",
+                    given,
+                    suggest_share(given, 0.1 if assumption.name == "prevalence" else 0.8),
+                )
 
 
 def suggest_share(given: Any, example: float = 0.8) -> str:
-    """The hint for a share that is none.
+    """The hint for a number that does not lie between 0 and 1, as a share has to.
 
     >>> suggest_share(90)
     'write 90 % as 0.9.'
@@ -246,24 +249,40 @@ def _check_possible(share: float, possible: bool, prevalence: float, recall: flo
     return share
 
 
-def _turn(count: Callable[[Assumptions, float], float]) -> Callable[[Assumptions, float], float]:
-    """The same for the share of the opposite, such as the false discovery rate beside the precision."""
-    return lambda given, value: count(given, 1 - value)
+@dataclass(frozen=True, slots=True)
+class PlannedShare:
+    """What a share is of: all cases, those of a class, or those that are called so; and how many of all cases it is of.
+
+    `turned` is the share of the opposite, such as the false discovery rate beside the precision.
+    """
+
+    basis: Literal["all cases", "a class", "what is called", "either"]
+    share: Callable[[Assumptions, float], float]
+    turned: bool = False
+
+    def count(self, given: Assumptions, value: float) -> float:
+        """The share of all cases that the measure is a share of, where it has this value."""
+        return self.share(given, 1 - value if self.turned else value)
+
+    @property
+    def pairs(self) -> bool:
+        """Whether two classifiers have it of the same cases."""
+        return self.basis in ("all cases", "a class")
 
 
-SHARES: dict[str, Callable[[Assumptions, float], float]] = {
-    "accuracy": _count_all,
-    "error_rate": _count_all,
-    "recall": _count_positives,
-    "false_negative_rate": _count_positives,
-    "specificity": _count_negatives,
-    "false_positive_rate": _count_negatives,
-    "precision": _count_called_positive,
-    "false_discovery_rate": _turn(_count_called_positive),
-    "negative_predictive_value": _count_called_negative,
-    "false_omission_rate": _turn(_count_called_negative),
-    "jaccard": _count_either,
-    "f1": _count_either,
+SHARES: dict[str, PlannedShare] = {
+    "accuracy": PlannedShare("all cases", _count_all),
+    "error_rate": PlannedShare("all cases", _count_all),
+    "recall": PlannedShare("a class", _count_positives),
+    "false_negative_rate": PlannedShare("a class", _count_positives),
+    "specificity": PlannedShare("a class", _count_negatives),
+    "false_positive_rate": PlannedShare("a class", _count_negatives),
+    "precision": PlannedShare("what is called", _count_called_positive),
+    "false_discovery_rate": PlannedShare("what is called", _count_called_positive, turned=True),
+    "negative_predictive_value": PlannedShare("what is called", _count_called_negative),
+    "false_omission_rate": PlannedShare("what is called", _count_called_negative, turned=True),
+    "jaccard": PlannedShare("either", _count_either),
+    "f1": PlannedShare("either", _count_either),
 }
 LOSSES = ("brier", "log_loss")
 COEFFICIENTS = {"calibration_slope": 1.0, "calibration_intercept": 0.0, "calibration_in_the_large": 0.0}
@@ -281,7 +300,7 @@ def make_sampling(bound: Bound, given: Assumptions) -> Sampling:
     if name in SHARES:
         value = _need_share(given)
         share = value / (2 - value) if name == "f1" else value
-        counted = SHARES[name](given, share)
+        counted = SHARES[name].count(given, share)
         sampling = ShareSampling(share, counted, *([f1_of_jaccard] if name == "f1" else []))
         return sampling if given.groups is None else _group_shares(sampling, value, given.groups)
     if bound.measure.name == "f_score":

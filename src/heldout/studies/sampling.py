@@ -239,7 +239,7 @@ class NormalSampling(Sampling):
 
     def draw_beliefs(self, n: float) -> list[float]:
         """True values that a pilot of n cases leaves, equally likely."""
-        return [float(one) for one in self._samples(n, [self.value])[0]]
+        return [float(belief) for belief in self._samples(n, [self.value])[0]]
 
     def _samples(self, n: float, truths: Sequence[float]) -> Floats:
         """Estimates that a sample may give, equally likely, a row for each true value."""

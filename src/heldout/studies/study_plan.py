@@ -14,7 +14,7 @@ from heldout.errors import OptionError
 from heldout.measures.quantity import Bound
 from heldout.result import RenderedResult, make_row
 from heldout.show.numbers import count, number, number_of
-from heldout.studies.assumptions import Assumptions, make_sampling
+from heldout.studies.assumptions import SHARES, Assumptions, make_sampling
 from heldout.studies.sampling import (
     EXACT_PAIRED,
     PRIOR_NODES,
@@ -36,10 +36,7 @@ MOST = 1_000_000_000
 MOST_STEPS = 300
 PILOT_DRAWS = 400
 # Rounding: .9 less .8 is not .1 to the last digit.
-HAIR = 1e-9
-# Shares of the same cases for both classifiers, and shares of what each of them calls positive or negative.
-SAME_CASES = ("accuracy", "error_rate", "recall", "false_negative_rate", "specificity", "false_positive_rate")
-CALLED = ("precision", "false_discovery_rate", "negative_predictive_value", "false_omission_rate")
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,13 +60,17 @@ class Question:
         return reached <= self.target if self.goal == "width" else reached >= self.target
 
 
-def find_fewest(question: Question, least: int = 2) -> int:
+# A spread takes two cases.
+FEWEST = 2
+
+
+def find_fewest(question: Question) -> int:
     """The fewest cases that are enough, and from which on they stay enough.
 
     >>> find_fewest(Question("width", lambda n: 1 / n, 0.1, "", ""))
     10
     """
-    high = least
+    high = FEWEST
     while not question.is_enough(high):
         high *= 2
         if high > MOST:
@@ -88,7 +89,7 @@ def find_fewest(question: Question, least: int = 2) -> int:
     n = high + min(20 + high // 20, MOST_STEPS)
     while not question.is_enough(n):
         n += 1 + n // 50
-    while n > least and question.is_enough(n - 1):
+    while n > FEWEST and question.is_enough(n - 1):
         n -= 1
     return n
 
@@ -97,7 +98,7 @@ def ask_width(
     sampling: Sampling, name: str, level: float, width: float, beliefs: Sequence[float], assurance: float | None
 ) -> Question:
     """How many cases make the interval narrow enough: on average, or with the assurance asked for."""
-    of = f"a {_percent(level)} interval of {name} that is at most {brief(width)} wide"
+    of = f"a {_percent(level)} interval of {name} that is at most {write_briefly(width)} wide"
     if assurance is None:
         return Question("width", lambda n: sampling.mean_width(n, level), width, f"for {of} on average", "")
 
@@ -146,19 +147,20 @@ def ask_difference(
     """How many cases show a difference, or show that it keeps within a margin, with the power asked for."""
     samplings = [make_sampling(bound, replace(given, value=value)) for value in (given.value, against)]
     places = "on the same cases" if pairing.paired else "on different cases"
-    what = f"{bound.title} of {brief(given.value or 0.0)} and {brief(against)} {places}"
+    what = f"{bound.title} of {write_briefly(given.value or 0.0)} and {write_briefly(against)} {places}"
     task = {
         "difference": f"to tell {what} apart",
-        "non-inferiority": f"to show that {what} is not worse by more than {brief(claimed.margin)}",
-        "equivalence": f"to show that {what} differ by less than {brief(claimed.margin)}",
+        "non-inferiority": f"to show that {what} is not worse by more than {write_briefly(claimed.margin)}",
+        "equivalence": f"to show that {what} differ by less than {write_briefly(claimed.margin)}",
     }[claimed.claim]
     task = f"{task} with {_percent(power)} power at level {claimed.level:g}"
     sets = 1 if pairing.paired else 2
     question = Question("power", float, power, task, "", sets=sets)
-    if bound.name in (*SAME_CASES, *CALLED) and given.groups is None:
+    planned = SHARES.get(bound.name)
+    if planned is not None and planned.basis != "either" and given.groups is None:
         return _ask_shares(bound, samplings, claimed, pairing, question)
     correlation = 0.0 if not pairing.paired else 0.5 if pairing.correlation is None else pairing.correlation
-    if pairing.discordance is not None and bound.name not in SAME_CASES:
+    if pairing.discordance is not None and (planned is None or not planned.pairs):
         raise OptionError(
             f"Discordance is about cases that one gets right, and {bound.name} takes a correlation.",
             hint="give correlation= (--correlation), such as 0.5.",
@@ -179,9 +181,9 @@ def _ask_shares(
     bound: Bound, samplings: list[Sampling], claimed: Claimed, pairing: Pairing, question: Question
 ) -> Question:
     """The power for two shares: exact sums where there are few cases, formulas beyond."""
-    counted = min(one.counted for one in samplings if isinstance(one, ShareSampling))
+    counted = min(sampling.counted for sampling in samplings if isinstance(sampling, ShareSampling))
     lower = bound.measure.direction == "lower"
-    first, second = (1 - one.value if lower else one.value for one in samplings)
+    first, second = (1 - sampling.value if lower else sampling.value for sampling in samplings)
     if not pairing.paired:
 
         def apart(n: int) -> float:
@@ -189,7 +191,7 @@ def _ask_shares(
 
         method = "unpaired-newcombe" if claimed.claim != "difference" else "pooled z test"
         return replace(question, reach=apart, method=method)
-    if bound.name in CALLED:
+    if not SHARES[bound.name].pairs:
         raise OptionError(
             f"Two classifiers do not call the same cases positive, so {bound.name} has no paired plan.",
             hint="plan it on different cases (paired=False, --different-cases): that is on the safe side.",
@@ -234,7 +236,7 @@ def resolve_discordance(first: float, second: float, pairing: Pairing) -> float:
     least, most = abs(first - second), min(first + second, 2 - first - second)
     alone = first * (1 - second) + second * (1 - first)
     if pairing.discordance is not None:
-        if not least - HAIR <= pairing.discordance <= most + HAIR or not pairing.discordance > 0:
+        if not least - TOLERANCE <= pairing.discordance <= most + TOLERANCE or not pairing.discordance > 0:
             raise OptionError(
                 f"Values of {first:g} and {second:g} cannot differ in {pairing.discordance:g} of the cases.",
                 hint=f"the share of cases that one alone gets right lies between {least:.3g} and {most:.3g}.",
@@ -263,13 +265,13 @@ def beta_beliefs(hits: int, n: int) -> list[float]:
     """
     from scipy.special import betaincinv
 
-    return [float(one) for one in betaincinv(hits + 0.5, n - hits + 0.5, midpoints(PRIOR_NODES))]
+    return [float(belief) for belief in betaincinv(hits + 0.5, n - hits + 0.5, midpoints(PRIOR_NODES))]
 
 
-def brief(value: float) -> str:
+def write_briefly(value: float) -> str:
     """A share with three decimals, or as many as it was given with.
 
-    >>> brief(0.9), brief(0.00125), brief(1.0)
+    >>> write_briefly(0.9), write_briefly(0.00125), write_briefly(1.0)
     ('.900', '.00125', '1.000')
     """
     text = f"{value:.10f}".rstrip("0")

@@ -24,23 +24,23 @@ from heldout.intervals.score_limits import mean_cost_limits
 from heldout.measures.catalogue import find
 from heldout.measures.quantity import Quantity
 from heldout.predictions.score_columns import sum_tolerance
-from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title
-from heldout.show.numbers import count, limits, plain
+from heldout.result import RenderedResult
+from heldout.show.numbers import plain
 from heldout.thresholds.decision import Decision
 
 # Numbers in one block of rows.
 BLOCK = 1 << 20
 # Expected costs nearer than this share of the largest cost are ties: they differ by rounding only.
-SAME = 1e-12
+TIE = 1e-12
 
 
-def decide(probabilities: ArrayLike, costs: Any, labels: Sequence[Label] | None = None) -> Codes:
+def choose_cheapest(probabilities: ArrayLike, costs: Any, labels: Sequence[Label] | None = None) -> Codes:
     """The class of least expected cost for every row of an (n, k) array: codes into `labels`.
 
     Class j is expected to cost the sum over the classes i of p(i) · cost(truth i, predicted j). Of equally cheap
     classes the first is taken. `labels` are the classes of the columns, by default those of the costs, or 0, 1, ….
 
-    >>> decide([[0.95, 0.05], [0.8, 0.2]], {(1, 0): 10, (0, 1): 1})
+    >>> choose_cheapest([[0.95, 0.05], [0.8, 0.2]], {(1, 0): 10, (0, 1): 1})
     array([0, 1])
     """
     table, names, matrix = _resolve_input(probabilities, costs, labels)
@@ -71,7 +71,7 @@ def _resolve_input(
 def _blocks(table: Any, matrix: Floats) -> Iterator[tuple[Codes, Floats, Floats]]:
     """Codes of least expected cost, of the likeliest class's expected cost and of the chosen one, block by block."""
     rows = max(1, BLOCK // table.shape[1])
-    slack = SAME * float(np.abs(matrix).max())
+    slack = TIE * float(np.abs(matrix).max())
     for start in range(0, len(table), rows):
         part = table[start : start + rows].astype(np.float64)
         totals = part.sum(axis=1)
@@ -106,15 +106,16 @@ def _check(part: Floats, totals: Floats, start: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class CostOfDecision(Decision):
+class CostOfDecision(Decision, RenderedResult):
     """What the cases cost when the class of least expected cost is answered, and when the likeliest one is.
 
     `expected` are what the probabilities promise, `realised` what the truth made of it, each for the two ways of
     deciding; `saved` is the difference between the realised costs, case by case. `columns` says what was read of a
-    file, and `notes` what is to be known of that.
+    file, and `notes` what is to be known of that and of the probabilities.
     """
 
     schema: ClassVar[str] = "heldout/cost-of-decision@1"
+    _rendered_by: ClassVar[str] = "heldout.report.decision:render_cost_of_decision"
 
     expected: tuple[float, float]
     realised: tuple[Estimate, Estimate]
@@ -153,50 +154,6 @@ class CostOfDecision(Decision):
         facts = {"n": self.n, "changed": self.changed, "labels": list(self.confusions[0].labels)}
         return {**facts, "notes": list(self.notes)}
 
-    def blocks(self) -> list[Block]:
-        """The two ways of deciding, side by side."""
-        level = self.saved.level
-        columns = (
-            Column("prediction"),
-            Column("expected", "right"),
-            Column("realised", "right"),
-            Column(f"{100 * level:g} % interval"),
-        )
-        names = ("the class of least expected cost", "the likeliest class")
-        rows = tuple(
-            (name, Number(expected, "plain"), Number(e.value, "plain"), Range(e.low, e.high, "plain"))
-            for name, expected, e in zip(names, self.expected, self.realised, strict=True)
-        )
-        blocks: list[Block] = [
-            Title(f"{count(self.n)} cases · cost of a case"),
-            *([Prose(self.columns)] if self.columns else []),
-            Prose(_phrase_verdict(self), label="Verdict"),
-            Table(columns, rows),
-            *(Note(f"{note[:1].upper()}{note[1:].rstrip('.')}.", "warning") for note in self.notes),
-        ]
-        if not self.realised[0].low <= self.expected[0] <= self.realised[0].high:
-            blocks.append(
-                Note(
-                    f"The probabilities promise {plain(self.expected[0])} a case, and the truth made it "
-                    f"{plain(self.realised[0].value)}: they are not calibrated where the costs are decided.",
-                    "warning",
-                )
-            )
-        return blocks
-
-
-def _phrase_verdict(answer: CostOfDecision) -> str:
-    e = answer.saved
-    share = f"The costs change the prediction for {100 * answer.changed:.3g} % of the cases"
-    ends = limits(e.low, e.high, "plain")
-    if not answer.changed:
-        return f"{share}: the likeliest class is the cheapest one everywhere."
-    if e.low > 0:
-        return f"{share} and save {plain(e.value)} a case [{ends}]."
-    if e.high < 0:
-        return f"{share} and cost {plain(-e.value)} a case more [{limits(-e.high, -e.low, 'plain')}]."
-    return f"{share}; whether that saves anything cannot be told from these cases: {plain(e.value)} a case [{ends}]."
-
 
 def cost_of_decision(
     probabilities: ArrayLike,
@@ -234,12 +191,24 @@ def cost_of_decision(
     confusions = tuple(Confusion.of(cells[side].reshape(k, k), names) for side in range(2))
     cost = Quantity(find("expected_cost", costs=matrix))
     realised = tuple(Estimator(confusion, level).ask(cost) for confusion in confusions)
+    expected = float(promised[0] / n), float(promised[1] / n)
     return CostOfDecision(
-        (float(promised[0] / n), float(promised[1] / n)),
+        expected,
         (realised[0], realised[1]),
         _estimate_saved(gains, matrix, level),
         (confusions[0], confusions[1]),
         changed / n,
+        notes=tuple(filter(None, [_compare_promise(expected[0], realised[0])])),
+    )
+
+
+def _compare_promise(expected: float, realised: Estimate) -> str:
+    """A note where the truth made of the least expected cost something else than the probabilities promise."""
+    if realised.low <= expected <= realised.high:
+        return ""
+    return (
+        f"the probabilities promise {plain(expected)} a case, and the truth made it {plain(realised.value)}: they are "
+        "not calibrated where the costs are decided"
     )
 
 

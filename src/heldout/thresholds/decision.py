@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar
 
 from heldout.evidence import Confusion, Label
 from heldout.intervals.estimate import Estimate
+from heldout.measures.catalogue import CATALOGUE
 from heldout.result import RenderedResult, Result
+from heldout.threads import cached_property
 from heldout.thresholds.figures import Figures
 from heldout.thresholds.objective import resolve_quantity
 
@@ -220,8 +221,17 @@ def knowing_of_the_choice(estimate: Estimate, decision: ThresholdDecision) -> Es
     chosen = decision.criterion
     if (estimate.measure, estimate.class_, estimate.average) == (chosen.measure, chosen.class_, chosen.average):
         return chosen
-    if {estimate.measure, chosen.measure} != {"expected_cost", "total_cost"}:
-        return estimate
     n = float(decision.confusion.n)
-    factor = n if estimate.measure == "total_cost" else 1 / n
+    if _mean_of(estimate) == chosen.measure:
+        factor = n
+    elif _mean_of(chosen) == estimate.measure:
+        factor = 1 / n
+    else:
+        return estimate
     return replace(estimate, low=chosen.low * factor, high=chosen.high * factor, method=chosen.method, note="")
+
+
+def _mean_of(estimate: Estimate) -> str:
+    """The measure whose mean grows into this one with the number of cases; empty of what is no total."""
+    measure = CATALOGUE.get(estimate.measure)
+    return "" if measure is None else measure.total

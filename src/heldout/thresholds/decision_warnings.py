@@ -23,7 +23,7 @@ GET_ROWS = "read the files with engine='memory' (--engine memory), or collect th
 
 
 def warnings_of(
-    decision: ThresholdDecision, rule: SelectionRule, drawn: Resampled, *, counted: bool = False
+    decision: ThresholdDecision, rule: SelectionRule, drawn: Resampled, *, counted: bool
 ) -> tuple[str, ...]:
     """Sentences that must stand with the decision; `counted` says that there are no rows to judge it on."""
     warnings = [_optimism(decision, counted=counted)]

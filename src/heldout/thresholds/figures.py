@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import CELL_PRIOR, order_limits, posterior_draws
 from heldout.intervals.estimate import Estimate
-from heldout.measures.catalogue import CATALOGUE, NAMED_F, find
+from heldout.measures.catalogue import COUNTED, find, settle_usually
 from heldout.measures.cells import CORNERS, Cells, class_cells
-from heldout.measures.quantity import Bound, Quantity
+from heldout.measures.quantity import Quantity, is_of_order
 from heldout.show.blocks import Style
+from heldout.threads import cached_property
 from heldout.thresholds.objective import Classes, Objective, quantity_values
 
 
@@ -45,8 +45,6 @@ def reweight_to_prevalence(confusion: Confusion, prevalence: float) -> Confusion
     )
 
 
-# Kappas for ordered classes say nothing new of two classes.
-LEFT_OUT = frozenset({"linear_kappa", "quadratic_kappa"})
 Rates = tuple[Any, Any]
 
 
@@ -117,7 +115,7 @@ class Figures:
         zero = np.zeros_like(shares)
         parts = (shares, zero, 1 - shares, zero) if positive else (zero, shares, zero, 1 - shares)
         # Costs are per case here; the total is of the cases there are.
-        n = float(self.confusion.n) if objective.name == "total_cost" else 1.0
+        n = 1.0 if objective.quantity is None else objective.quantity.times(self.confusion.n)
         values = np.broadcast_to(objective.values(class_cells(*parts)), shares.shape) * n
         defined = not math.isnan(values[0])
         quantity = objective.quantity
@@ -167,25 +165,12 @@ class Figures:
         """Every measure of the counts, of all cases or of the positive class."""
         positive = self.classes[1]
         estimates = []
-        for bound in self._bounds():
+        # The order of two classes says nothing; at another prevalence than theirs, these cases have no total.
+        measures = [m for m in COUNTED.values() if not is_of_order(m) and not (m.total and self.prevalence is not None)]
+        for bound in settle_usually(measures, self.costs):
             whole = bound.measure.scope == "table" or bound.measure.overall
             estimates.append(self.of_quantity(Quantity(bound) if whole else Quantity(bound, class_=positive)))
         return tuple(estimates)
-
-    def _bounds(self) -> list[Bound]:
-        bounds: list[Bound] = []
-        for measure in CATALOGUE.values():
-            if measure.scope not in ("class", "table") or measure.name in LEFT_OUT:
-                continue
-            if measure.name == "f_score":
-                bounds += [find(name) for name in NAMED_F]
-            elif measure.kind == "cost":
-                # At another prevalence than theirs, these cases have no total.
-                known = self.costs is not None and not (measure.name == "total_cost" and self.prevalence is not None)
-                bounds += [find(measure.name, costs=self.costs)] if known else []
-            elif not measure.parameters:
-                bounds.append(find(measure.name))
-        return bounds
 
 
 def stretch_interval(estimate: Estimate, optimism: float, objective: Objective) -> Estimate:

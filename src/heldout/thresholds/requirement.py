@@ -19,7 +19,7 @@ from heldout.thresholds.objective import Classes, quantity_values, resolve_quant
 
 HOW = "write for example 'recall >= 0.9', or 'recall >= 0.9, specificity >= 0.5'."
 # Rounding only: 0.9 of 10 cases must count as 0.9, also after the cases were reweighted.
-SAME = 1e-12
+TIE = 1e-12
 BASELINE = "baseline"
 SPELLED = {"≥": ">=", "≤": "<=", "⩾": ">=", "⩽": "<=", "≧": ">=", "≦": "<="}
 # Signs as people write them from habit in other languages.
@@ -59,7 +59,7 @@ def shortfall(sign: str, limit: float, values: Any) -> Any:
     array([0.25, 0.  ,  inf])
     """
     missing = limit - values if sign[0] == ">" else values - limit
-    slack = SAME * max(1.0, abs(limit))
+    slack = TIE * max(1.0, abs(limit))
     # A strict sign is not met at the limit itself.
     is_met = missing < -slack if sign in (">", "<") else missing <= slack
     return np.where(np.isnan(values), np.inf, np.where(is_met, 0.0, np.maximum(missing, slack)))

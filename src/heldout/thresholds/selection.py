@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.arguments import check_level, listing
+from heldout.arguments import listing
 from heldout.arrays import Floats
 from heldout.costs import Costs, settle_costs
 from heldout.engines.score_sort import rank
@@ -165,10 +165,6 @@ def _resolve_options(
             f"A threshold needs cases of both classes, and there is no {absent} case.",
             hint="check which class is the positive one.",
         )
-    if prevalence is not None and not 0 < prevalence < 1:
-        raise OptionError(
-            f"The prevalence must lie between 0 and 1. Got {prevalence!r}.", hint="write 2 % as prevalence=0.02."
-        )
     if then is not None and (require is None or by is not None):
         raise OptionError(
             "'then' says what is best once requirements are met; it goes with 'require' and without another goal.",
@@ -179,11 +175,6 @@ def _resolve_options(
             "Nothing says which threshold is best.",
             hint="give costs (--costs), a measure (by=, --maximize f1 or youden), or --require 'recall >= 0.9'.",
         )
-    if isinstance(replicates, bool) or not isinstance(replicates, int | np.integer) or replicates < 1:
-        raise OptionError(
-            f"replicates must be a whole number from 1 up. Got {replicates!r}.",
-            hint="give 1 or more, such as replicates=999.",
-        )
     classes = _resolve_classes(positive, negative, costs)
     matrix = None if costs is None else settle_costs(costs, classes)
     requirements = () if require is None else read_requirements(require, classes, matrix)
@@ -192,7 +183,7 @@ def _resolve_options(
     share = prevalence if prevalence is not None else ranking.n_positive / ranking.n
     rule = SelectionRule(read_objective(by, classes, matrix, share), requirements, prevalence)
     current = None if current is None else _check_finite(current)
-    return ThresholdOptions(rule, by, classes, matrix, current, check_level(level), seed, int(replicates))
+    return ThresholdOptions(rule, by, classes, matrix, current, level, seed, replicates)
 
 
 def _check_finite(current: float) -> float:

@@ -18,7 +18,7 @@ from heldout.thresholds.objective import Objective
 from heldout.thresholds.requirement import ThresholdRequirement
 
 # Values nearer than this share of their scale are ties: they differ by rounding only.
-SAME = 1e-12
+TIE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +91,9 @@ def best_places(points: Points, values: Floats, allowed: NDArray[np.bool_] | Non
     standing = np.where(barred, -np.inf, standing)
     top = standing.max(axis=-1, keepdims=True)
     scale = np.abs(np.where(np.isfinite(standing), standing, 0.0)).max(axis=-1, keepdims=True)
-    tied = standing >= top - SAME * scale
+    tied = standing >= top - TIE * scale
     youden = np.where(tied, np.nan_to_num(points.youden), -np.inf)
-    chosen = np.argmax(youden >= youden.max(axis=-1, keepdims=True) - SAME, axis=-1)
+    chosen = np.argmax(youden >= youden.max(axis=-1, keepdims=True) - TIE, axis=-1)
     return np.where(barred.all(axis=-1), -1, chosen)
 
 

@@ -226,13 +226,13 @@ def resample(
     return Resampled(*(np.concatenate(column) for column in zip(*kept, strict=True)))
 
 
-def thin_thresholds(points: Points, keep: Iterable[int], most: int = MOST_THRESHOLDS) -> NDArray[np.int64]:
-    """The places among which a replicate chooses: all, or `most` with equally many cases between them."""
+def thin_thresholds(points: Points, keep: Iterable[int]) -> NDArray[np.int64]:
+    """The places among which a replicate chooses: all, or MOST_THRESHOLDS with equally many cases between them."""
     size = len(points.thresholds)
-    if size <= most + 1:
+    if size <= MOST_THRESHOLDS + 1:
         return np.arange(size)
     cases = points.tp + points.fp
-    steps = np.searchsorted(cases, np.linspace(0, cases[-1], most + 1))
+    steps = np.searchsorted(cases, np.linspace(0, cases[-1], MOST_THRESHOLDS + 1))
     always = [0, size - 1, *keep]
     return np.unique(np.concatenate([steps, always])).astype(np.int64)
 

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from heldout.arguments import MISSING
 from heldout.costs import parse_costs
 from heldout.errors import OptionError
 
 LOAD_AGAIN = "load the page again and choose there."
 ONE_COLUMN = ("truth", "predicted", "weight", "group", "fold", "id")
 MANY_COLUMNS = ("score", "slices")
-MISSING = ("refuse", "drop")
+# The settings that are texts in the form, and that a second file has like the first.
+TEXT_SETTINGS = ("positive", "threshold", "costs", "missing", "level")
 LONGEST_TEXT = 10_000
 
 
@@ -45,7 +47,7 @@ class Choices:
             if not isinstance(places, list):
                 raise _unreadable(role)
             chosen[role] = tuple(dict.fromkeys(_named(place, columns, role) for place in places))
-        texts = {name: _text(form.get(name), name) for name in ("positive", "threshold", "costs", "missing", "level")}
+        texts = {name: _text(form.get(name), name) for name in TEXT_SETTINGS}
         if chosen["truth"] is None:
             raise OptionError("No column was chosen as the truth.", hint="choose the column that holds the true class.")
         if chosen["predicted"] is None and not chosen["score"]:

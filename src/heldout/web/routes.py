@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from heldout.errors import HeldoutError, OptionError
+from heldout.files.formats import titles_of_formats
 from heldout.show.escape import visible
 from heldout.web.choices import LOAD_AGAIN, Choices
 from heldout.web.jobs import CANCELLED, FAULT
@@ -88,8 +89,8 @@ def with_ours(policy: str) -> str:
         if name and name not in ("base-uri", "form-action", "frame-ancestors"):
             rules[name] = sources.strip()
     for name, source in OURS.items():
-        held = rules.get(name, "")
-        rules[name] = source if held in ("", "'none'") else f"{held} {source}"
+        directives = rules.get(name, "")
+        rules[name] = source if directives in ("", "'none'") else f"{directives} {source}"
     return "; ".join(f"{name} {sources}".strip() for name, sources in rules.items()) + LAST
 
 
@@ -302,6 +303,7 @@ def _drop(uploads: Uploads, first: Upload | None) -> Response:
     limits = uploads.limits
     most, minutes = size_words(limits.upload), round(limits.idle / 60)
     values = {"first": first, "most": limits.upload, "most_words": most, "minutes": minutes}
+    values["formats"] = titles_of_formats()
     return HTMLResponse(page("home", **values, too_large=too_large(limits.upload)))
 
 

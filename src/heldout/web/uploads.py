@@ -10,7 +10,7 @@ import secrets
 import shutil
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +21,7 @@ from heldout.errors import FileError, OptionError
 from heldout.files.formats import known_endings
 from heldout.files.input_stream import WRITE_TO_THE_END, inner_ending
 from heldout.show.escape import visible
-from heldout.web.choices import MANY_COLUMNS, ONE_COLUMN, Choices
+from heldout.web.choices import MANY_COLUMNS, ONE_COLUMN, TEXT_SETTINGS, Choices
 from heldout.web.jobs import Job, Room, Words, Workers
 from heldout.web.limits import Limits, size_words
 
@@ -125,13 +125,7 @@ class Upload:
 
 # What the form shows at first: what was chosen last, what was chosen for the other file, or a guess.
 
-SETTINGS: dict[str, Any] = {
-    "threshold": None,
-    "costs": "",
-    "missing": "refuse",
-    "level": 0.95,
-    "different_cases": False,
-}
+SETTINGS = {part.name: part.default for part in fields(Choices) if part.name in {*TEXT_SETTINGS, "different_cases"}}
 
 
 def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
@@ -156,7 +150,7 @@ def prefilled(upload: Upload, first: Upload | None) -> dict[str, Any]:
             guessed[role] = list(choices[role])
     if not guessed["predicted"] and not guessed["score"]:
         guessed |= {role: (upload.seen or {})["guesses"][role] for role in ("predicted", "score")}
-    return guessed | {name: choices[name] for name in ("positive", "threshold", "costs", "missing", "level")}
+    return guessed | {name: choices[name] for name in TEXT_SETTINGS}
 
 
 class FullError(FileError):
@@ -174,12 +168,12 @@ class Uploads:
         self.folder = folder
         self.limits = limits
         self.workers = workers
-        self._held: dict[str, Upload] = {}
+        self._by_key: dict[str, Upload] = {}
         # A removed file takes room until its folder is gone.
         self._stored: set[Upload] = set()
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._by_key)
 
     @property
     def size(self) -> int:
@@ -188,10 +182,10 @@ class Uploads:
 
     def find(self, key: str | None) -> Upload | None:
         """The upload with that id, which then counts as used."""
-        upload = self._held.get(key or "")
+        upload = self._by_key.get(key or "")
         if upload is not None:
             upload.touched = time.monotonic()
-            first = self._held.get(upload.beside or "")
+            first = self._by_key.get(upload.beside or "")
             if first is not None:
                 first.touched = upload.touched
         return upload
@@ -204,8 +198,8 @@ class Uploads:
         folder.mkdir(mode=0o700)
         # Of the client's name only a known ending is used: the folder and the name are ours.
         path = folder / f"predictions-{secrets.token_hex(8)}{safe_ending(name)}"
-        upload = Upload(key, shown_name(name), path, beside if beside in self._held else None)
-        self._held[key] = upload
+        upload = Upload(key, shown_name(name), path, beside if beside in self._by_key else None)
+        self._by_key[key] = upload
         self._stored.add(upload)
         return upload
 
@@ -253,19 +247,19 @@ class Uploads:
 
     def _check_places(self, more: int) -> None:
         """Only files that are there whole, and of use, take a place; of the rest, words are kept, and not for long."""
-        lost = [each for each in self._held.values() if each.unreadable]
+        lost = [each for each in self._by_key.values() if each.unreadable]
         for upload in lost[: -self.limits.kept_files]:
-            self._held.pop(upload.id)
+            self._by_key.pop(upload.id)
             if not upload.held:
                 self._stored.discard(upload)
-        places = sum(not each.arriving for each in self._held.values()) - min(len(lost), self.limits.kept_files)
+        places = sum(not each.arriving for each in self._by_key.values()) - min(len(lost), self.limits.kept_files)
         if places + more > self.limits.kept_files:
             raise self._full(f"{places:,} files")
 
     def _check_room(self, size: int) -> None:
-        kept = self.size
-        if kept + size > self.limits.kept:
-            raise self._full(size_words(kept))
+        total = self.size
+        if total + size > self.limits.kept:
+            raise self._full(size_words(total))
 
     def judge(self, upload: Upload, choices: Choices) -> None:
         """Have the report made, and the comparison with the files that it stands beside."""
@@ -300,11 +294,11 @@ class Uploads:
 
     def others(self, first: Upload) -> list[Upload]:
         """The files that were put beside this one, in the order in which they came."""
-        return [each for each in self._held.values() if each.beside == first.id]
+        return [each for each in self._by_key.values() if each.beside == first.id]
 
     def waiting(self, upload: Upload) -> list[Upload]:
         """The files that came with this one and of which nobody has said yet which column is which."""
-        first = self._held.get(upload.beside or "", upload)
+        first = self._by_key.get(upload.beside or "", upload)
         return [each for each in self.others(first) if each is not upload and not (each.choices or each.unreadable)]
 
     async def cancel(self, upload: Upload) -> None:
@@ -315,16 +309,16 @@ class Uploads:
 
     async def remove(self, upload: Upload) -> None:
         """Forget a file and everything made of it, once no process writes there any more."""
-        self._held.pop(upload.id, None)
+        self._by_key.pop(upload.id, None)
         await self.cancel(upload)
-        if await asyncio.to_thread(cleared, upload.folder):
+        if await asyncio.to_thread(remove_folder, upload.folder):
             self._stored.discard(upload)
 
     async def sweep(self) -> None:
         """Remove what nobody has looked at for a while; what still arrives has a limit of its own."""
         oldest = time.monotonic() - self.limits.idle
-        kept = [each for each in self._held.values() if each.trusted or each.arriving]
-        for upload in [each for each in self._held.values() if each.touched < oldest and each not in kept]:
+        kept = [each for each in self._by_key.values() if each.trusted or each.arriving]
+        for upload in [each for each in self._by_key.values() if each.touched < oldest and each not in kept]:
             await self.remove(upload)
 
     def _begin(self, upload: Upload, task: dict[str, Any]) -> None:
@@ -359,7 +353,7 @@ class Uploads:
             upload.written = 0
         else:
             upload.unreadable = True
-            if await asyncio.to_thread(cleared, upload.folder):
+            if await asyncio.to_thread(remove_folder, upload.folder):
                 upload.size = upload.written = 0
 
     async def _reported(self, upload: Upload, job: Job) -> None:
@@ -370,10 +364,10 @@ class Uploads:
             old, upload.report = upload.report or folder, folder
             upload.apart = tuple(job.answer["apart"]) if "apart" in job.answer else None
             upload.models = 1 + len(job.task["beside"])
-            first = self._held.get(upload.beside or "")
+            first = self._by_key.get(upload.beside or "")
             if first is not None and upload.id not in first.compared:
                 first.compared.append(upload.id)
-        gone = old == upload.report or await asyncio.to_thread(cleared, old)
+        gone = old == upload.report or await asyncio.to_thread(remove_folder, old)
         if job.state == "done":
             upload.reported = (0 if gone else upload.reported) + upload.written
             upload.written = 0
@@ -388,7 +382,7 @@ class Uploads:
         )
 
 
-def cleared(folder: Path) -> bool:
+def remove_folder(folder: Path) -> bool:
     """Delete a folder; whether it is gone, and otherwise the terminal says why."""
     try:
         shutil.rmtree(folder)

@@ -85,9 +85,9 @@ def _warm_up() -> None:
     from heldout.show.html import render_page
 
     cases = pl.DataFrame({"truth": ["a", "b", "b", "a"], "score": [0.2, 0.9, 0.4, 0.6]})
-    found = evaluate(cases, truth="truth", score="score", positive="b")
-    render_page(found.page_blocks(), title="")
-    render_page(compare(found, found).page_blocks(), title="")
+    evaluation = evaluate(cases, truth="truth", score="score", positive="b")
+    render_page(evaluation.page_blocks(), title="")
+    render_page(compare(evaluation, evaluation).page_blocks(), title="")
 
 
 def _answer(task: dict[str, Any], channel: IO[str], replies: queue.SimpleQueue[str]) -> None:
@@ -334,12 +334,12 @@ def reports(task: dict[str, Any], say: Say, room: Room) -> dict[str, Any]:
     try:
         paired = False if task["file"]["choices"]["different_cases"] else None
         names = _tell_apart([each.source.name for each in every])
-        found = compare(*every, names=names, paired=paired, level=evaluation.level)
+        comparison = compare(*every, names=names, paired=paired, level=evaluation.level)
     except HeldoutError as error:
         # Each has its report, whether or not they can be compared.
         return {"apart": [error.what, in_the_form(error.hint)]}
     say("Writing the comparison")
-    _write(found, folder, "comparison", room)
+    _write(comparison, folder, "comparison", room)
     return {}
 
 

@@ -204,6 +204,48 @@ class GroupGate(Cell):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ErringGroupGate(Cell):
+    """Groups of which some are wrong nearly throughout: the share of right answers of each is beta-distributed.
+
+    `spread` is the standard deviation of the logarithm of the sizes, `alike` the sum of the two parameters of the beta
+    distribution: the smaller, the more groups are all right or all wrong.
+    """
+
+    family: ClassVar[str] = "gates"
+
+    groups: int
+    size: float
+    spread: float
+    alike: float
+    right: float
+    measures: tuple[str, ...] = ("accuracy", "recall", "precision", "f1", "matthews", "expected_cost")
+
+    def __str__(self) -> str:
+        return f"{self.right:g} right, errors in few of {self.groups} groups of {self.size:g} (beta, {self.alike:g})"
+
+    def find_truth(self) -> Truth:
+        seen = replace(self, groups=200_000).evaluate(np.random.default_rng(11))
+        return {name: seen.value(name) for name in self.measures}
+
+    def evaluate(self, rng: np.random.Generator) -> Evaluation:
+        """A miss costs 5, a false alarm 1."""
+        sizes = np.maximum(1, np.rint(self.size * rng.lognormal(0, self.spread, self.groups))).astype(np.int64)
+        group = np.repeat(np.arange(self.groups), sizes)
+        right = rng.beta(self.alike * self.right, self.alike * (1 - self.right), self.groups)
+        share = rng.beta(1.2, 1.8, self.groups)
+        truth = (rng.random(len(group)) < share[group]).astype(np.int64)
+        predicted = np.where(rng.random(len(group)) < right[group], truth, 1 - truth)
+        return heldout.evaluate(
+            truth, predicted, group=group, labels=[0, 1], positive=1, costs={(1, 0): 5.0, (0, 1): 1.0}, measures=[]
+        )
+
+    def draw(self, rng: np.random.Generator, truth: Truth, tally: Tally) -> None:
+        seen = self.evaluate(rng)
+        for level in self.levels:
+            tally_limits(tally, seen, truth, level)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SeveralGate(Cell):
     """Independent shares as recalls of classes: of one the requirement is not met, of the others it clearly is.
 
@@ -313,6 +355,12 @@ def _cells() -> list[Cell]:
             GroupGate(text=text, world=GroupCell(groups, 8, spread, 0.3, 0.2, 0.3, prevalence, distance))
             for text, spread, prevalence, distance in (("equal", 0.0, 0.4, 1.5), ("unequal", 0.9, 0.2, 2.5))
             for groups in (30, 100)
+        ),
+        *(
+            ErringGroupGate(groups=groups, size=size, spread=spread, alike=alike, right=right)
+            for groups, size, spread, alike, right in (
+                (35, 12, 0.0, 0.8, 0.93), (70, 6, 0.6, 1.5, 0.88), (120, 8, 0.0, 0.4, 0.975), (20, 15, 0.4, 4.0, 0.75),
+            )
         ),
         *(SeveralGate(n=n, rate=rate, number=m) for n, rate, m in ((40, 0.5, 5), (100, 0.9, 3), (300, 0.05, 10))),
         *(

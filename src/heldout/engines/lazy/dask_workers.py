@@ -23,7 +23,7 @@ PAUSED = 30.0
 @contextmanager
 def watch_dask(*, is_dask: bool) -> Iterator[None]:
     """End what is computed on a Dask cluster with an error where its workers cannot do it for want of memory."""
-    client = _client() if is_dask else None
+    client = find_client() if is_dask else None
     if client is None:
         yield
         return
@@ -43,7 +43,7 @@ def watch_dask(*, is_dask: bool) -> Iterator[None]:
         watcher.ended.set()
 
 
-def _client() -> Any:
+def find_client() -> Any:
     """The client of the cluster that Dask computes on; None where threads of this process do."""
     try:
         from distributed import get_client

@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes
+from heldout.engines.confusion_cells import ConfusionCells
 from heldout.engines.lazy.dask_workers import watch_dask
-from heldout.engines.lazy.label_pass import SettledLabels, blanked, is_nan, kept, settle, with_scores
-from heldout.engines.lazy.passes import begin_pass, tell_passes
+from heldout.engines.lazy.label_pass import SettledLabels, blanked, kept, lacks, settle, with_scores
+from heldout.engines.lazy.passes import tell_passes
 from heldout.engines.lazy.roles import LazyRoles, collected, lazy_roles, unreadable, without_weightless
 from heldout.engines.lazy.score_pass import Budget, LazyScores, finer, on_grid
-from heldout.engines.lazy.sum_tables import ConfusionCells, keyed
+from heldout.engines.lazy.sum_tables import bring, collect_row, numbers, whole_numbers
 from heldout.engines.memory import MOST_PAIRED, refuse_copies, refuse_repeated
 from heldout.errors import ColumnError, HeldoutError, ValuesError
 from heldout.evidence import Label
@@ -31,11 +33,7 @@ from heldout.predictions.case_values import groups
 from heldout.predictions.column_roles import may_be_group
 from heldout.predictions.label_encoding import is_missing
 from heldout.predictions.slice_plans import SLICE_BY_REPEATED, SlicePlan, chosen_slices, plan_of, refuse_nested
-from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
-
+from heldout.predictions.source import ReadOptions, Source
 
 # The most distinct values of a column that are fetched; of more numbers, bins are fetched.
 MOST_VALUES = 1 << 20
@@ -64,8 +62,6 @@ class LazySlice:
     @property
     def expression(self) -> nw.Expr:
         """What rows are grouped by."""
-        import narwhals.stable.v2 as nw
-
         return (nw.col(self.name) if self.code is None else self.code).alias(f"part_{self.place}")
 
     def codes(self, table: nw.DataFrame[Any]) -> Codes:
@@ -79,7 +75,6 @@ class LazySlice:
 def lazy_slices(settled: SettledLabels, asked: Any) -> tuple[tuple[LazySlice, ...], list[str]]:
     """The plan of every slice column, and sentences about what was put together or left out."""
     roles = settled.roles
-    taken = [*roles.wanted.values(), *roles.scores]
     slices: dict[str, LazySlice] = {}
 
     def make(name: Any) -> SlicePlan:
@@ -87,22 +82,19 @@ def lazy_slices(settled: SettledLabels, asked: Any) -> tuple[tuple[LazySlice, ..
         slices[planned.plan.name] = planned
         return planned.plan
 
-    plans, notes = chosen_slices(asked, roles.columns.names, roles.columns.name, taken, make)
+    plans, notes = chosen_slices(asked, roles.columns.names, roles.columns.name, roles.taken, make)
     return tuple(slices[plan.name] for plan in plans), notes
 
 
 def _planned(settled: SettledLabels, place: int, name: str) -> LazySlice:
     """The plan of a column, from all rows: those that are left out of the counts have their slice as well."""
-    import narwhals.stable.v2 as nw
-
     column, kind = f"slice_{place}", settled.roles.kinds[settled.roles.slices[place]]
     refuse_nested(kind, name)
     rows = settled.roles.frame().select(column)
     table = _every_value(settled, column, kind)
     values = table
     if values is None:
-        begin_pass()
-        values = rows.group_by(column).agg(nw.len().alias("n")).head(MOST_VALUES + 1).collect()
+        values = bring(rows.group_by(column).agg(nw.len().alias("n")).head(MOST_VALUES + 1))
     if len(values) > MOST_VALUES:
         return _in_bins(rows, kind, place, name)
     distinct_values = values.get_column(column)
@@ -127,8 +119,7 @@ def _every_value(settled: SettledLabels, column: str, kind: Any) -> nw.DataFrame
         return None
     keys = _keys(settled)
     rows = blanked(settled.roles, keys, settled.made)
-    begin_pass()
-    table = _counts_by(settled, rows, [column, *keys, "lost"]).head(MOST_VALUES + 1).collect()
+    table: nw.DataFrame[Any] = bring(_counts_by(settled, rows, [column, *keys, "lost"]).head(MOST_VALUES + 1))
     return table if len(table) <= MOST_VALUES else None
 
 
@@ -138,8 +129,6 @@ def _keys(settled: SettledLabels) -> list[str]:
 
 def _counts_by(settled: SettledLabels, rows: nw.LazyFrame[Any], keys: Sequence[str]) -> nw.LazyFrame[Any]:
     """How many rows each combination of the keys has, and what they weigh."""
-    import narwhals.stable.v2 as nw
-
     sums = [nw.len().alias("n")]
     if settled.weighted:
         rows = rows.with_columns((nw.col("weight") * nw.col("weight")).alias("square"))
@@ -149,8 +138,6 @@ def _counts_by(settled: SettledLabels, rows: nw.LazyFrame[Any], keys: Sequence[s
 
 def _in_bins(rows: nw.LazyFrame[Any], kind: Any, place: int, name: str) -> LazySlice:
     """The plan of numbers of which there are too many: each bin of a grid stands for those in it."""
-    import narwhals.stable.v2 as nw
-
     if not kind.is_numeric():
         what = "moments" if kind.is_temporal() else "texts"
         raise ColumnError(
@@ -163,17 +150,13 @@ def _in_bins(rows: nw.LazyFrame[Any], kind: Any, place: int, name: str) -> LazyS
     number = nw.col(column)
     floats = rows.select(number.cast(nw.Float64).alias(column))
     finite = floats.filter(~number.is_null()).filter(number.is_finite())
-    begin_pass()
-    ends = finite.select(number.min().alias("low"), number.max().alias("high")).collect()
-    low, high = (np.array(ends.get_column(end).to_list(), dtype=np.float64) for end in ("low", "high"))
+    ends = collect_row(finite.select(number.min().alias("low"), number.max().alias("high")))
+    low, high = (np.array([ends[end]], dtype=np.float64) for end in ("low", "high"))
     exponent = finer(low, high, WIDEST, MOST_VALUES)
     bins = finite.with_columns(on_grid(number, exponent).alias("bin")).group_by("bin")
     table = collected(bins.agg(nw.len().alias("n"), number.max().alias("high")), "bins of numbers")
-    begin_pass()
-    gaps = floats.filter(number.is_null() | is_nan(number)).select(nw.len().alias("n")).collect()
-    absent = int(gaps.get_column("n").to_list()[0])
-    values = np.asarray(table.get_column("high").to_numpy()).astype(np.float64)
-    times = np.asarray(table.get_column("n").to_numpy()).astype(np.int64)
+    absent = int(collect_row(floats.filter(lacks(number, floats=True)).select(nw.len().alias("n")))["n"])
+    values, times = numbers(table, "high"), whole_numbers(table, "n")
     if absent:
         values, times = np.append(values, np.nan), np.append(times, absent)
     plan = plan_of(values, times, name, exact=False)
@@ -183,18 +166,13 @@ def _in_bins(rows: nw.LazyFrame[Any], kind: Any, place: int, name: str) -> LazyS
 
 def _between(column: nw.Expr, ends: Sequence[Any], plan: SlicePlan, *, floats: bool) -> nw.Expr:
     """The code of a number: how many slices end below it."""
-    import narwhals.stable.v2 as nw
-
     above = [(column > end).cast(nw.Int64) for end in ends[:-1]]
     code = reduce(add, above) if above else column.is_null().cast(nw.Int64) * 0
-    absent = column.is_null() | is_nan(column) if floats else column.is_null()
-    return nw.when(absent).then(nw.lit(plan.missing or 0)).otherwise(code)
+    return nw.when(lacks(column, floats=floats)).then(nw.lit(plan.missing or 0)).otherwise(code)
 
 
 def _listed(column: nw.Expr, values: Sequence[Any], codes: NDArray[np.uint8], plan: SlicePlan) -> nw.Expr:
     """The code of a text, from those of each slice; what is in none of the lists is the other slice."""
-    import narwhals.stable.v2 as nw
-
     lists: dict[int, list[Any]] = {}
     for value, code in zip(values, codes.tolist(), strict=True):
         if value is not None:
@@ -228,8 +206,6 @@ class SliceCounter:
         return {(left.plan.name, right.plan.name): self._counts([left, right]) for left, right in both}
 
     def _counts(self, parts: Sequence[LazySlice]) -> SliceCounts:
-        import narwhals.stable.v2 as nw
-
         settled, first = self.settled, parts[0]
         if len(parts) == 1 and first.table is not None:
             table = first.table.filter(nw.col("lost") == 0)
@@ -243,9 +219,6 @@ class SliceCounter:
         return self._cells(table, code).slices()
 
     def _cells(self, table: nw.DataFrame[Any], part: NDArray[Any]) -> ConfusionCells:
-        def numbers(name: str) -> NDArray[np.float64]:
-            return np.asarray(table.get_column(name).to_numpy()).astype(np.float64)
-
         settled = self.settled
         at = {label: index for index, label in enumerate(self.labels)}
         move = np.array([at.get(label, -1) for label in settled.labels], dtype=np.int64)
@@ -253,19 +226,22 @@ class SliceCounter:
             move[decoded(settled.first.table.get_column(role), places, table.get_column(role))]
             for role, places in (("truth", settled.truth), ("predicted", settled.predicted))
         )
-        group = None
-        if settled.grouped:
-            group = keyed(groups(table.get_column("group").to_native(), settled.roles.called["group"]))
-        return ConfusionCells(
-            self.labels,
-            truth,
-            predicted,
-            np.asarray(table.get_column("n").to_numpy()).astype(np.int64),
-            numbers("weight") if settled.weighted else None,
-            numbers("square") if settled.weighted else None,
-            part.astype(np.int64),
-            group,
-        )
+        return replace(_cells_of(settled, table, self.labels, truth, predicted), part=part.astype(np.int64))
+
+
+def _cells_of(
+    settled: SettledLabels, table: nw.DataFrame[Any], labels: tuple[Label, ...], truth: Codes, predicted: Codes
+) -> ConfusionCells:
+    """The combinations of a table of counts, whose classes are these places among the labels."""
+    return ConfusionCells(
+        labels,
+        truth,
+        predicted,
+        whole_numbers(table, "n"),
+        numbers(table, "weight") if settled.weighted else None,
+        numbers(table, "square") if settled.weighted else None,
+        group=settled.groups_of(table),
+    )
 
 
 def decoded(known: nw.Series[Any], places: Codes, values: nw.Series[Any]) -> Codes:
@@ -306,7 +282,7 @@ def lazy_group_like(roles: LazyRoles) -> tuple[tuple[str, int, int], ...]:
     >>> import narwhals.stable.v2 as nw, polars as pl
     >>> from heldout.predictions.source import Columns
     >>> frame = nw.from_native(pl.LazyFrame({"y": [0, 1, 1], "patient": ["a", "a", None]}))
-    >>> lazy_group_like(LazyRoles(frame, Columns({}, "", every=["y", "patient"]), {"truth": "y"}, ()))
+    >>> lazy_group_like(LazyRoles(Columns({}, "", every=["y", "patient"]), {"truth": "y"}, given=frame))
     ()
     """
     counted = ((str(column), *_distinct(roles.given, column)) for column in _likely_groups(roles))
@@ -315,8 +291,6 @@ def lazy_group_like(roles: LazyRoles) -> tuple[tuple[str, int, int], ...]:
 
 def _likely_groups(roles: LazyRoles) -> list[Any]:
     """A few columns without a role whose names suggest that rows belong together."""
-    import narwhals.stable.v2 as nw
-
     if "group" in roles.wanted:
         return []
     used = {*roles.wanted.values(), *roles.scores}
@@ -332,14 +306,10 @@ def _likely_groups(roles: LazyRoles) -> list[Any]:
 
 def _distinct(frame: Any, column: Any) -> tuple[int, int]:
     """How many different values a column has, and in how many rows; missing ones count in neither."""
-    import narwhals.stable.v2 as nw
-
     key = nw.col(column).alias("key")
     values = frame.select(key).filter(~nw.col("key").is_null()).group_by("key").agg(nw.len().alias("n"))
-    begin_pass()
-    totals = values.select(nw.len().alias("distinct"), nw.col("n").sum().alias("n")).collect()
-    distinct, rows = (totals.get_column(name).to_list()[0] for name in ("distinct", "n"))
-    return int(distinct), int(rows or 0)
+    totals = collect_row(values.select(nw.len().alias("distinct"), nw.col("n").sum().alias("n")))
+    return int(totals["distinct"]), int(totals["n"] or 0)
 
 
 def count_lazy(
@@ -395,8 +365,7 @@ def _plan_passes(roles: LazyRoles) -> int:
 def _count(every: LazyRoles, asked: ReadOptions, budget: Budget) -> tuple[Counted, Source]:
     counting, weightless = without_weightless(every)
     found, notes = with_scores(counting, asked)
-    idle = idle_columns(found.columns, list(found.wanted), [str(column) for column in found.slices])
-    settled = settle(found, asked, [*(note for *_, note in idle), *notes])
+    settled = settle(found, asked, [*(note for *_, note in found.idle), *notes])
     _check_once(found)
     slices, slice_notes = lazy_slices(settled, asked.slices)
     cells = _cells(settled)
@@ -433,33 +402,19 @@ def _count(every: LazyRoles, asked: ReadOptions, budget: Budget) -> tuple[Counte
             f"What was counted does not fit: {why}.",
             hint="count data that nobody writes to meanwhile, and write down rows that are drawn at random first.",
         )
-    named = named_roles(dict(found.wanted), list(map(str, found.scores)), seen, made=settled.made is not None)
-    return counted, Source(every.columns.name, tuple(named), found.guessed, lazy_group_like(found), tuple(idle))
+    return counted, found.source(seen, lazy_group_like(found))
 
 
 def _cells(settled: SettledLabels) -> ConfusionCells:
     """The combinations of the first pass, in the labels of the evidence."""
-    first = settled.first
-    weighted = settled.weighted
-    group = None
-    if settled.grouped:
-        group = keyed(groups(first.table.get_column("group").to_native(), settled.roles.called["group"]))
-    cells = ConfusionCells(
-        settled.labels,
-        settled.truth,
-        settled.predicted,
-        first.column("n").astype(np.int64),
-        first.column("weight").astype(np.float64) if weighted else None,
-        first.column("square").astype(np.float64) if weighted else None,
-        group=group,
-    )
-    return cells if settled.predictions.keep_labels else cells.without_unmet()
+    cells = _cells_of(settled, settled.first.table, settled.labels, settled.truth, settled.predicted)
+    return cells.among(declared=settled.predictions.keep_labels)
 
 
 def _folds(settled: SettledLabels) -> tuple[list[Any], tuple[Any, Any]]:
     """The folds as they are in the data, in order, and the fold of every combination with the keys of all."""
     column = settled.first.table.get_column("fold")
-    codes, keys = keyed(groups(column.to_native(), settled.roles.called["fold"]))
+    codes, keys = groups(column.to_native(), settled.roles.called["fold"]).keyed()
     raw: dict[int, Any] = {}
     for code, value in zip(codes.tolist(), column.to_list(), strict=True):
         raw.setdefault(code, value)
@@ -468,17 +423,14 @@ def _folds(settled: SettledLabels) -> tuple[list[Any], tuple[Any, Any]]:
 
 def _check_once(roles: LazyRoles) -> None:
     """Each row is a case of its own, so an id stands once."""
-    import narwhals.stable.v2 as nw
-
     if "id" not in roles.wanted:
         return
     often = kept(roles).group_by("id").agg(nw.len().alias("n")).filter(nw.col("n") > 1)
-    begin_pass()
-    repeated = often.select(nw.len().alias("n"), nw.col("id").min().alias("first")).collect()
-    twice, first = int(repeated.get_column("n").to_list()[0]), repeated.get_column("first").to_list()[0]
+    twice = int(collect_row(often.select(nw.len().alias("n")))["n"])
     if not twice:
         return
-    times = often.filter(nw.col("id") == first).collect().get_column("n").to_list()[0]
+    # Not looked up by its value, which engines write in types that it does not fit.
+    first, times = collect_row(often.sort("id").head(1)).values()
     if "fold" in roles.wanted:
         raise refuse_repeated(first, times, ": engine='memory' (--engine memory), or collect the frame")
     raise refuse_copies(first, times, twice)

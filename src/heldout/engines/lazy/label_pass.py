@@ -10,45 +10,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arguments import Missing, listing
 from heldout.arrays import Codes
-from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.lazy.roles import LazyRoles, collected
+from heldout.engines.lazy.sum_tables import collect_row, group_codes, whole_numbers
 from heldout.errors import LabelError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.counted import ROLES
+from heldout.evidence.labels import places
 from heldout.evidence.probabilities import Unfit
 from heldout.predictions.case_values import (
     NONE_BELOW_HALF,
-    REPLACE_INFINITIES,
     TAKEN_AS_SCORES,
     RawScores,
     Scores,
     check_weight_range,
     refuse_confidences,
+    refuse_infinite,
     refuse_two_columns,
     refuse_weights,
     settle_scores,
+    unfit_of,
 )
 from heldout.predictions.label_encoding import Coded, encode
-from heldout.predictions.score_columns import sum_tolerance
-from heldout.predictions.source import ReadOptions, guessed_scores, no_scores
-from heldout.predictions.table import (
-    DROP_MISSING,
-    NO_CASES,
-    NothingWholeError,
-    Predictions,
-    assemble,
-    check_missing_word,
-)
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
+from heldout.predictions.positive_class import renamed
+from heldout.predictions.score_columns import guessed_scores, no_scores
+from heldout.predictions.source import ReadOptions
+from heldout.predictions.table import NO_CASES, Predictions, assemble, check_lost, check_missing_word
 
 
 def is_nan(column: nw.Expr) -> nw.Expr:
@@ -72,16 +66,12 @@ WRITTEN = re.compile(r"-?\d+\.0+")
 
 @dataclass(frozen=True, eq=False)
 class LabelPass:
-    """What the first pass found: the combinations without missing values, and how many rows were left out.
-
-    `bad` is how many scores of the rows that were kept are not finite.
-    """
+    """What the first pass found: the combinations without missing values, and how many rows were left out."""
 
     table: nw.DataFrame[Any]
     rows: int
     lost: int
     missing: Mapping[str, int]
-    bad: int = 0
 
     def column(self, name: str) -> NDArray[Any]:
         """A column of numbers."""
@@ -93,22 +83,21 @@ class LabelPass:
         return float(low.min()), float(high.max())
 
 
+def lacks(column: nw.Expr, *, floats: bool) -> nw.Expr:
+    """Whether a value is missing; of floats nan is, too."""
+    return column.is_null() | is_nan(column) if floats else column.is_null()
+
+
 def is_missing(roles: LazyRoles, role: str) -> nw.Expr:
     """Whether a role lacks its value in a row."""
-    import narwhals.stable.v2 as nw
-
     if role == "score":
         gaps = [nw.col(f"score_{index}") for index in range(len(roles.scores))]
-        return reduce(lambda left, right: left | right, (gap.is_null() | is_nan(gap) for gap in gaps))
-    column = nw.col(role)
-    floats = role == "weight" or roles.is_float(role)
-    return column.is_null() | is_nan(column) if floats else column.is_null()
+        return reduce(lambda left, right: left | right, (lacks(gap, floats=True) for gap in gaps))
+    return lacks(nw.col(role), floats=role == "weight" or roles.is_float(role))
 
 
 def flagged(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
     """The columns of the roles with `lost`, 0 in rows that lack nothing; `made` makes the predicted class of scores."""
-    import narwhals.stable.v2 as nw
-
     frame = roles.frame()
     present_roles = [role for role in ROLES if role in roles.wanted or (role == "score" and roles.scores)]
     flags = [is_missing(roles, role).cast(nw.Int64) * 2 ** ROLES.index(role) for role in present_roles]
@@ -124,8 +113,6 @@ def flagged(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
 
 def kept(roles: LazyRoles, made: nw.Expr | None = None) -> nw.LazyFrame[Any]:
     """The rows that lack nothing."""
-    import narwhals.stable.v2 as nw
-
     return flagged(roles, made).filter(nw.col("lost") == 0)
 
 
@@ -134,7 +121,6 @@ def blanked(roles: LazyRoles, keys: Sequence[str], made: nw.Expr | None = None) 
 
     For Dask nothing is 0 among whole numbers: with gaps pandas makes floats of them, of which large ones fall together.
     """
-    import narwhals.stable.v2 as nw
 
     def blank(key: str) -> nw.Expr:
         kept_value = nw.when(nw.col("lost") == 0).then(nw.col(key))
@@ -150,8 +136,6 @@ def first_pass(
     roles: LazyRoles, missing: Missing, *, keys: Sequence[str] = KEYS, made: nw.Expr | None = None
 ) -> LabelPass:
     """Count the combinations of the keys, and refuse what cannot be used; `made` makes the prediction of scores."""
-    import narwhals.stable.v2 as nw
-
     check_missing_word(missing)
     _check_labels(roles)
     present_keys = [key for key in keys if key in roles.wanted or (key == "predicted" and made is not None)]
@@ -167,8 +151,6 @@ def first_pass(
 
 def _check_text(first: LabelPass, roles: LazyRoles) -> None:
     """Refuse whole numbers that Dask made text of: as such they would be other classes than the numbers are."""
-    import narwhals.stable.v2 as nw
-
     if not roles.given.implementation.is_dask():
         return
     for role in ("truth", "predicted"):
@@ -184,22 +166,16 @@ def _check_text(first: LabelPass, roles: LazyRoles) -> None:
 
 def _check_labels(roles: LazyRoles) -> None:
     """Numbers that are not whole are scores: each may stand once, and none of them is brought here."""
-    import narwhals.stable.v2 as nw
-
     for role in ("truth", "predicted"):
         if role in roles.wanted and roles.is_float(role):
             column = nw.col(role)
             odd = roles.frame().filter(~column.is_null()).filter(column != column.floor())
-            begin_pass()
-            for value in odd.select(column.min()).collect().get_column(role).to_list():
-                if value is not None:
-                    encode(np.array([value]), roles.called[role])
+            if (value := collect_row(odd.select(column.min()))[role]) is not None:
+                encode(np.array([value]), roles.called[role])
 
 
 def _with_sums(frame: nw.LazyFrame[Any], roles: LazyRoles) -> tuple[nw.LazyFrame[Any], list[nw.Expr]]:
     """The frame with columns to add up, and the sums and ends that are asked of each combination."""
-    import narwhals.stable.v2 as nw
-
     expressions: list[nw.Expr] = []
     sums: list[nw.Expr] = []
     if "weight" in roles.wanted:
@@ -227,33 +203,19 @@ def _with_sums(frame: nw.LazyFrame[Any], roles: LazyRoles) -> tuple[nw.LazyFrame
 
 
 def _checked(table: nw.DataFrame[Any], roles: LazyRoles, missing: Missing) -> LabelPass:
-    import narwhals.stable.v2 as nw
-
-    lost, n = (np.asarray(table.get_column(name).to_numpy()).astype(np.int64) for name in ("lost", "n"))
+    lost, n = (whole_numbers(table, name) for name in ("lost", "n"))
     rows, left = int(n.sum()), int(n[lost != 0].sum())
     if not rows:
         raise ValuesError(NO_CASES, hint="pass at least one case.")
     gaps = {role: int(n[(lost >> bit) & 1 == 1].sum()) for bit, role in enumerate(ROLES)}
     gaps = {role: number for role, number in gaps.items() if number}
-    _check_missing(gaps, rows, left, missing)
+    check_lost(left, rows, gaps, missing)
     label_pass = LabelPass(table.filter(nw.col("lost") == 0), rows, left, gaps)
     if "weight" in roles.wanted:
         _check_weight(label_pass)
-    if not roles.scores:
-        return label_pass
-    return LabelPass(label_pass.table, rows, left, gaps, int(label_pass.column("bad").sum()))
-
-
-def _check_missing(gaps: Mapping[str, int], rows: int, left: int, missing: Missing) -> None:
-    counts = ", ".join(f"{role} in {number:,}" for role, number in gaps.items())
-    if left and missing == "refuse":
-        what = "rows has a missing value" if left == 1 else "rows have missing values"
-        raise ValuesError(
-            f"{left:,} of {rows:,} {what}: {counts}.",
-            hint=DROP_MISSING,
-        )
-    if left == rows:
-        raise NothingWholeError.of(rows, gaps)
+    if roles.scores and (bad := int(label_pass.column("bad").sum())):
+        raise refuse_infinite(bad)
+    return label_pass
 
 
 def _check_weight(label_pass: LabelPass) -> None:
@@ -265,15 +227,6 @@ def _check_weight(label_pass: LabelPass) -> None:
         raise refuse_weights(f"{wrong:,} of {label_pass.rows - label_pass.lost:,} are {kind}.")
     lightest, heaviest = (label_pass.column(name).astype(np.float64) for name in ("lightest", "heaviest"))
     check_weight_range(float(np.fmin.reduce(lightest, initial=np.inf)), float(np.fmax.reduce(heaviest, initial=0.0)))
-
-
-def check_scores(label_pass: LabelPass) -> None:
-    """Refuse scores that are not finite."""
-    if label_pass.bad:
-        raise ValuesError(
-            "1 score is not finite." if label_pass.bad == 1 else f"{label_pass.bad:,} scores are not finite.",
-            hint=REPLACE_INFINITIES,
-        )
 
 
 # From the combinations that were met to labels, the positive class and notes: as of rows in memory, by the same code.
@@ -333,9 +286,13 @@ class SettledLabels:
         """What so many columns of scores may take in memory here where each group has its own counts."""
         return self.n * columns * BYTES_OF_ENTRY if self.grouped else 0
 
+    def groups_of(self, table: nw.DataFrame[Any]) -> tuple[Codes, NDArray[Any]] | None:
+        """The group of each row of a collected table as a code, and the keys of the codes; None without groups."""
+        return group_codes(table, self.roles.called["group"]) if self.grouped else None
+
     def places(self, truth: Any) -> Codes:
         """The place among the labels of every value of a column of true classes, as it is in the data."""
-        return places_of(encode(truth, "truth"), self.labels)
+        return places_of(truth, self.labels)
 
     def truths(self, place: int) -> list[Any]:
         """The values of the column of true classes that stand for a class."""
@@ -343,13 +300,11 @@ class SettledLabels:
         return list(dict.fromkeys(value for value, at in zip(classes, self.truth.tolist(), strict=True) if at == place))
 
 
-def places_of(coded: Coded, labels: Sequence[Label]) -> Codes:
-    """The place among the labels of every row."""
-    at = {label: index for index, label in enumerate(labels)}
-    # A category that is a number comes as its text from a lazy frame.
-    texts = {str(label): index for index, label in enumerate(labels)}
-    move = np.array([at.get(label, texts.get(str(label), -1)) for label in coded.labels], dtype=np.int64)
-    return np.asarray(move[coded.codes.astype(np.int64) - coded.offset])
+def places_of(values: Any, labels: Sequence[Label]) -> Codes:
+    """The place among labels of every value, which may be written in another type: 1 for "1"; -1 for new ones."""
+    coded = encode(values, "label")
+    rename, _ = renamed(labels, coded.labels)
+    return np.asarray(places([rename.get(label, label) for label in coded.labels], labels)[coded.places()])
 
 
 def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[str]]:
@@ -357,8 +312,6 @@ def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[s
 
     Which they are may depend on the classes, so where there are such columns the classes are read first.
     """
-    import narwhals.stable.v2 as nw
-
     if not roles.free:
         return roles, []
     needed = "predicted" not in roles.wanted
@@ -376,9 +329,7 @@ def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[s
     if not any(unusable.get(name, 1) for name in names):
         return scored_roles, []
     usable = reduce(lambda left, right: left & right, (_is_usable(index) for index in range(len(names))))
-    begin_pass()
-    table = scored_roles.frame().filter(~usable).select(nw.len().alias("n")).collect()
-    if bad := int(table.get_column("n").to_list()[0]):
+    if bad := int(collect_row(scored_roles.frame().filter(~usable).select(nw.len().alias("n")))["n"]):
         what = "1 row has one" if bad == 1 else f"{bad:,} rows have some"
         why = f"the scores in {listing(names)} were not used, because {what} that is missing or not finite"
         return roles.with_scores((), guessed=False), [why]
@@ -387,16 +338,12 @@ def with_scores(roles: LazyRoles, asked: ReadOptions) -> tuple[LazyRoles, list[s
 
 def _is_usable(index: int) -> nw.Expr:
     """Whether a score is a finite number."""
-    import narwhals.stable.v2 as nw
-
     score = nw.col(f"score_{index}")
     return (~score.is_null()) & score.is_finite()
 
 
 def _classes(roles: LazyRoles, free: Sequence[Any]) -> tuple[nw.DataFrame[Any], dict[Any, int]]:
     """The true classes that are met, and how many values of each column of numbers cannot be used, in one pass."""
-    import narwhals.stable.v2 as nw
-
     numbers = [column for column in free if roles.kinds[column].is_numeric()]
     frame = roles.with_scores(numbers, guessed=False).frame()
     bad = {column: f"bad_{index}" for index, column in enumerate(numbers)}
@@ -413,7 +360,6 @@ def settle(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> Settle
     if "predicted" not in roles.wanted:
         return _from_scores(roles, asked, notes)
     first = first_pass(roles, asked.missing)
-    check_scores(first)
     seen = _assembled(first, roles, asked, notes, predicted=_twice(first, "predicted"))
     predicted = _half(seen.predicted, seen.predicted_place)
     if len(roles.scores) < 2:
@@ -426,29 +372,25 @@ def settle(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> Settle
 
 def _from_scores(roles: LazyRoles, asked: ReadOptions, notes: Sequence[str]) -> SettledLabels:
     """The same where the predicted class comes from the scores."""
-    import narwhals.stable.v2 as nw
-
     if not roles.scores:
         raise no_scores(roles.columns, dict(roles.wanted))
     if len(roles.scores) == 1:
         is_positive = nw.col("score_0") >= (0.5 if asked.threshold is None else asked.threshold)
         first = first_pass(roles, asked.missing, made=is_positive)
-        check_scores(first)
         seen = _assembled(first, roles, asked, notes)
         truth = _half(seen.truth, seen.truth_place)
         return SettledLabels(roles, first, seen, truth, _sides(first, seen), (0,), is_positive)
     # Which class is predicted where scores are equal depends on the order of the classes: those are read first.
     alone = first_pass(roles, asked.missing, keys=("truth",))
-    check_scores(alone)
     seen = _assembled(alone, roles, asked, notes)
     columns, seen = _columns(alone, roles, seen)
     if len(columns) == 1 and seen.scores is not None:
         cut = seen.scores.default_threshold() if asked.threshold is None else asked.threshold
         is_positive = nw.col(f"score_{columns[0]}") >= cut
     else:
-        is_positive = _highest(columns)
+        is_positive = highest_place([nw.col(f"score_{column}") for column in columns], nw.col("highest"))
     first = first_pass(roles, asked.missing, made=is_positive)
-    truth = places_of(encode(first.table.get_column("truth").to_native(), roles.called["truth"]), seen.labels)
+    truth = places_of(first.table.get_column("truth").to_native(), seen.labels)
     predicted = first.column("predicted").astype(np.int64) if len(columns) > 1 else _sides(first, seen)
     return SettledLabels(roles, first, seen, truth, predicted, columns, is_positive)
 
@@ -459,28 +401,24 @@ def _sides(first: LabelPass, seen: Predictions) -> Codes:
     return np.where(first.column("predicted").astype(bool), positive_index, 1 - positive_index)
 
 
-def _highest(columns: Sequence[int]) -> nw.Expr:
-    """The class with the highest score, the first of equal ones; `flagged` has the highest score itself."""
-    import narwhals.stable.v2 as nw
-
-    level = [(nw.col(f"score_{column}") == nw.col("highest")).cast(nw.Int64) for column in columns]
-    best = level[-1] * 0 + (len(columns) - 1)
+def highest_place(scores: Sequence[nw.Expr], highest: nw.Expr) -> nw.Expr:
+    """The place of the highest of several scores, the first of equal ones."""
+    level = [(score == highest).cast(nw.Int64) for score in scores]
+    best = level[-1] * 0 + (len(scores) - 1)
     # Arithmetic instead of conditions in conditions, which not every engine can do.
-    for index in range(len(columns) - 2, -1, -1):
+    for index in range(len(scores) - 2, -1, -1):
         best = best * (1 - level[index]) + level[index] * index
     return best
 
 
 def _twice(first: LabelPass, name: str) -> Any:
-    import narwhals.stable.v2 as nw
-
     column = first.table.select(name)
     return nw.concat([column, column]).get_column(name).to_native()
 
 
 def _half(coded: Coded, place: Codes) -> Codes:
     half = len(coded) // 2
-    return np.asarray(place[coded.codes[:half].astype(np.int64) - coded.offset])
+    return np.asarray(place[coded.places(slice(half))])
 
 
 def _assembled(
@@ -517,7 +455,6 @@ def _declared(column: Any, roles: LazyRoles, role: str) -> Any:
     categories = roles.declared(role)
     if not categories:
         return column
-    import narwhals.stable.v2 as nw
     import polars as pl
 
     return pl.Series(nw.from_native(column, series_only=True).to_list(), dtype=pl.Enum(categories))
@@ -544,9 +481,6 @@ def _columns(first: LabelPass, roles: LazyRoles, seen: Predictions) -> tuple[tup
 def _unfit(first: LabelPass, k: int) -> Unfit | None:
     """Why scores of every class are no probabilities, if they are none."""
     ends = [first.ends(index) for index in range(k)]
-    beyond = Unfit.of_ends(min(low for low, _ in ends), max(high for _, high in ends))
-    if beyond is not None:
-        return beyond
     totals = np.array([first.column("least_total").min(), first.column("greatest_total").max()])
-    worst = totals[np.abs(totals - 1).argmax()]
-    return Unfit(total=float(worst)) if abs(worst - 1) > sum_tolerance(k) else None
+    worst = float(totals[np.abs(totals - 1).argmax()])
+    return unfit_of(min(low for low, _ in ends), max(high for _, high in ends), k, worst)

@@ -1,8 +1,7 @@
 """The predictions of several classifiers to the same cases, joined and counted where the rows are.
 
 Two readings: the joint counts of truth and answers, and, where scores are compared, sums over the joined cases. One
-more looks for ids that stand twice, unless that is known, and one for groups that differ. Only tables of distinct
-labels, of groups and of bins travel.
+more looks for groups that differ. Only tables of distinct labels, of groups and of bins travel.
 """
 
 from __future__ import annotations
@@ -10,25 +9,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import reduce
 from itertools import combinations
+from operator import mul
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import listing, require
 from heldout.arrays import Codes
-from heldout.engines.lazy.label_pass import is_nan
-from heldout.engines.lazy.sum_tables import LEAST, collect_polars, raised, send_table
+from heldout.engines.lazy.label_pass import highest_place, lacks, places_of
+from heldout.engines.lazy.roles import as_text
+from heldout.engines.lazy.score_pass import times
+from heldout.engines.lazy.sum_tables import collect_polars, send_table, two_class_case
 from heldout.errors import OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.joint_counts import GapSums, GroupedSums, IndexPair, JointScores, PairCounts, Placements
-from heldout.evidence.losses import LOSSES, CaseProbabilities
+from heldout.evidence.losses import LOSSES
 from heldout.evidence.score_bins import POINT, ScoreBins
-from heldout.predictions.alignment import common_labels, copied_ids, other_cases, other_sizes, other_truth, other_units
-from heldout.predictions.label_encoding import encode
-from heldout.predictions.positive_class import renamed
+from heldout.predictions.alignment import common_labels, other_cases, other_sizes, other_truth, other_units
+from heldout.threads import cached_property
 
 # The columns of a side are t, p, s and g with its place: truth, answer, score and group. This one names the case.
 CASE = "case"
@@ -39,8 +41,8 @@ class LazySide:
     """One classifier: a narwhals lazy frame, the names of its columns, and what was counted of them before.
 
     Without a column of predictions the answer is the positive class from the threshold on or, where there are `each`, a
-    column of scores for each label, the class with the highest. `in_order` says that `id`
-    is the number of the row, for want of a name of the case, and `distinct` that no id stands twice.
+    column of scores for each label, the class with the highest. `in_order` says that `id` is the number of the row, for
+    want of a name of the case. No id stands twice: whoever counted the rows has looked.
     """
 
     name: str
@@ -57,29 +59,27 @@ class LazySide:
     losses: Mapping[str, float] | None = None
     in_order: bool = False
     group: str | None = None
-    distinct: bool = False
     each: tuple[str, ...] = ()
 
 
 def columns_of(side: LazySide, at: int, *more: LazySide) -> Any:
     """The columns of one side under names of our own, without rows that lack a value; of several in one frame too."""
-    import narwhals.stable.v2 as nw
-
     schema = side.frame.collect_schema()
-    expressions: dict[str, Any] = {f"t{at}": _label(side.truth, schema)}
+    expressions: dict[str, Any] = {f"t{at}": as_text(side.truth, schema)}
     used = [side.truth]
     if side.id is not None:
         expressions[CASE] = nw.col(side.id)
         used.append(side.id)
     if side.group is not None:
-        expressions[f"g{at}"] = _label(side.group, schema)
+        expressions[f"g{at}"] = as_text(side.group, schema)
         used.append(side.group)
     for index, own in enumerate((side, *more), start=at):
         if own.predicted is not None:
-            expressions[f"p{index}"] = _label(own.predicted, schema)
+            expressions[f"p{index}"] = as_text(own.predicted, schema)
             used.append(own.predicted)
         elif own.each:
-            expressions[f"p{index}"] = _highest(own.each)
+            scores = [nw.col(column).cast(nw.Float64) for column in own.each]
+            expressions[f"p{index}"] = highest_place(scores, nw.max_horizontal(*scores))
             used += own.each
         if own.score is not None:
             score = nw.col(own.score).cast(nw.Float64)
@@ -89,17 +89,6 @@ def columns_of(side: LazySide, at: int, *more: LazySide) -> Any:
             if own.predicted is None and own.threshold is not None:
                 expressions[f"p{index}"] = (score >= own.threshold).cast(nw.Int64)
     return without_gaps(side.frame, used).select(**expressions)
-
-
-def _highest(columns: Sequence[str]) -> Any:
-    """The place of the highest of several columns, the first of equal ones."""
-    import narwhals.stable.v2 as nw
-
-    each = [nw.col(column).cast(nw.Float64) for column in columns]
-    highest, best = nw.max_horizontal(*each), nw.lit(len(each) - 1)
-    for index in range(len(each) - 2, -1, -1):
-        best = nw.when(each[index] == highest).then(nw.lit(index)).otherwise(best)
-    return best
 
 
 def without_gaps(frame: Any, columns: Sequence[str]) -> Any:
@@ -112,21 +101,8 @@ def without_gaps(frame: Any, columns: Sequence[str]) -> Any:
     {'x': [1.0]}
     """
     schema = frame.collect_schema()
-    return frame.filter(*(~_lacks(column, schema) for column in dict.fromkeys(columns)))
-
-
-def _label(column: str, schema: Any) -> Any:
-    import narwhals.stable.v2 as nw
-
-    kind = schema[column]
-    return nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
-
-
-def _lacks(column: str, schema: Any) -> Any:
-    import narwhals.stable.v2 as nw
-
-    null = nw.col(column).is_null()
-    return null | is_nan(nw.col(column)) if schema[column].is_float() else null
+    wanted = dict.fromkeys(columns)
+    return frame.filter(*(~lacks(nw.col(column), floats=schema[column].is_float()) for column in wanted))
 
 
 N = "n"
@@ -134,15 +110,11 @@ N = "n"
 
 def rows_counted() -> Any:
     """The number of rows, under the name that tables have for it here."""
-    import narwhals.stable.v2 as nw
-
     return nw.len().alias(N)
 
 
 def alike_ids(parts: Sequence[Any], sides: Sequence[LazySide]) -> list[Any]:
     """The parts with ids of one type: 7 in one frame may be "7" or 7.0 in the other."""
-    import narwhals.stable.v2 as nw
-
     kinds = [part.collect_schema()[CASE] for part in parts]
     if all(map(_fits, kinds)):
         wanted: Any = nw.Int64
@@ -166,24 +138,12 @@ def alike_ids(parts: Sequence[Any], sides: Sequence[LazySide]) -> list[Any]:
 
 def _fits(kind: Any) -> bool:
     """Whether every number of a type is a signed one of 64 bits; hashes may be larger."""
-    import narwhals.stable.v2 as nw
-
     return bool(kind.is_integer()) and kind not in (nw.UInt64, nw.Int128, nw.UInt128)
 
 
 def _is_whole(kind: Any) -> bool:
     """Whether a type is of decimals without a point, as Spark has for unsigned numbers of 64 bits."""
     return bool(kind.is_decimal()) and getattr(kind, "scale", None) == 0
-
-
-def check_copies(side: LazySide, part: Any) -> None:
-    """Refuse ids that stand in several rows of one side."""
-    import narwhals.stable.v2 as nw
-
-    twice = part.group_by(CASE).agg(rows_counted()).filter(nw.col(N) > 1)
-    number = int(collect_polars(twice.select(nw.len().alias(N)))[N][0])
-    if number:
-        raise copied_ids(side.name, number, _shown(twice, number))
 
 
 def _shown(frame: Any, number: int) -> str:
@@ -194,8 +154,6 @@ def _shown(frame: Any, number: int) -> str:
 
 def check_matched(sides: Sequence[LazySide], matched: int) -> None:
     """Refuse cases that not all of them judged."""
-    import narwhals.stable.v2 as nw
-
     if all(side.n == matched for side in sides):
         return
     if all(side.in_order for side in sides):
@@ -220,8 +178,6 @@ def check_truths(
     sides: Sequence[LazySide], frame: Any, table: Any, truths: Sequence[Codes], counts: Codes, labels: Sequence[Label]
 ) -> None:
     """Refuse cases of which two sides hold a different truth; `table` has the values that the codes stand for."""
-    import narwhals.stable.v2 as nw
-
     for at in range(1, len(sides)):
         wrong = np.flatnonzero(truths[0] != truths[at])
         if not len(wrong):
@@ -247,46 +203,31 @@ def check_groups(sides: Sequence[LazySide], frame: Any) -> None:
             raise other_units(sides[0].name, sides[at].name, "group")
 
 
-# No power of two beyond these is finite, so a wide step is made in two.
-LARGEST = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredSide:
-    """The scores of one classifier: their bins, and its mean losses if they are probabilities."""
-
-    bins: ScoreBins
-    losses: Mapping[str, float] | None = None
-
-
-def joint_scores(frame: Any, sides: Sequence[ScoredSide], positives: Sequence[Any]) -> JointScores:
+def joint_scores(frame: Any, sides: Sequence[LazySide], positives: Sequence[Any]) -> JointScores:
     """Join every case with its placements, and sum up by class; a narwhals lazy frame with t0, s0, s1 … is given.
 
     `positives` are the values of t0 that stand for the positive class. Where it has a column g0, sums are also made by
     its groups.
     """
-    import narwhals.stable.v2 as nw
-
-    placed = tuple(Placements.of(side.bins) for side in sides)
+    placed = tuple(Placements.of(require(side.bins, "these have scores")) for side in sides)
     frame = frame.with_columns(up=nw.col("t0").is_in(list(positives)))
     for at, own in enumerate(placed):
         frame = frame.with_columns(_key(at, own.base)).join(_table(at, own, frame), on=f"k{at}", how="inner")
-    likely = all(side.losses is not None for side in sides)
+    losses = [side.losses for side in sides if side.losses is not None]
     duels = list(combinations(range(len(sides)), 2))
-    shifts = {(name, duel): _shift(sides, duel, name) for duel in duels for name in LOSSES if likely}
+    likely = len(losses) == len(sides)
+    means = {name: [own.get(name, 0.0) for own in losses] for name in LOSSES if likely}
+    shifts = {(name, (a, b)): own[a] - own[b] for a, b in duels for name, own in means.items()}
     frame = frame.with_columns(*_each_side(len(sides), likely=likely))
-    frame = frame.with_columns(*(expression for duel in duels for expression in _gaps(duel, shifts, likely=likely)))
-    frame = frame.with_columns(*(expression for duel in duels for expression in _powers(duel, likely=likely)))
-    wanted = [name for duel in duels for name in _names(duel, likely=likely)]
-    grouped = "g0" in frame.collect_schema().names()
-    keys = ["up", "g0"] if grouped else ["up"]
-    wanted += [f"v{at}" for at in range(len(sides)) if grouped]
-    table = frame.group_by(keys).agg(nw.len().alias("n"), *(nw.col(name).sum() for name in wanted))
-    collected = collect_polars(table)
-    sums = _by_class(collected, wanted)
+    terms = {name: term for duel in duels for name, term in _terms(duel, shifts).items()}
+    keys = ["up", *(["g0"] if sides[0].group is not None else [])]
+    terms |= {f"v{at}": nw.col(f"v{at}") for at in range(len(sides)) if "g0" in keys}
+    rows = frame.select(*keys, **terms)
+    table = collect_polars(rows.group_by(keys).agg(nw.len().alias("n"), nw.col(*terms).sum()))
+    sums = _by_class(table, list(terms))
     _check_same_rows(sums, sides)
     joint = _made(placed, duels, sums, shifts)
-    return replace(joint, groups=_by_group(collected, len(sides), shifts)) if grouped else joint
+    return replace(joint, groups=_by_group(table, len(sides), shifts)) if "g0" in keys else joint
 
 
 def _by_class(table: Any, wanted: Sequence[str]) -> dict[bool, dict[str, Any]]:
@@ -298,11 +239,11 @@ def _by_class(table: Any, wanted: Sequence[str]) -> dict[bool, dict[str, Any]]:
     return by_class
 
 
-def _check_same_rows(sums: dict[bool, dict[str, Any]], sides: Sequence[ScoredSide]) -> None:
+def _check_same_rows(sums: dict[bool, dict[str, Any]], sides: Sequence[LazySide]) -> None:
     """Refuse sums over other rows than those whose scores were counted before."""
     numbers = sums[False]["n"], sums[True]["n"]
     for side in sides:
-        before = tuple(side.bins.counts.sum(axis=0).tolist())
+        before = tuple(require(side.bins, "these have scores").counts.sum(axis=0).tolist())
         if numbers != before:
             raise ValuesError(
                 f"The rows changed while they were compared: {before[1]:,} positive and {before[0]:,} negative cases "
@@ -322,22 +263,15 @@ def _by_group(table: Any, m: int, shifts: dict[tuple[str, IndexPair], float]) ->
     every = np.ones(len(up), dtype=np.bool_)
     gaps: dict[str, dict[IndexPair, NDArray[np.float64]]] = {}
     for name, duel in shifts:
-        gaps.setdefault(name, {})[duel] = summed(f"{name}{duel[0]}_{duel[1]}", every)
+        gaps.setdefault(name, {})[duel] = summed(_named(name, duel), every)
     sides = [np.stack([summed(f"v{at}", rows) for at in range(m)]) for rows in (up, ~up)]
     positives, negatives = (summed("n", rows).astype(np.int64) for rows in (up, ~up))
     return GroupedSums(positives, negatives, sides[0], sides[1], gaps)
 
 
 def _key(at: int, base: int) -> Any:
-    import narwhals.stable.v2 as nw
-
     score = nw.col(f"s{at}")
-    if base == POINT:
-        return score.alias(f"k{at}")
-    first = max(min(-base, LARGEST), -LARGEST)
-    step = score * math.ldexp(1.0, first)
-    rest = -base - first
-    return ((step * math.ldexp(1.0, rest) if rest else step).floor() + 0.0).alias(f"k{at}")
+    return (score if base == POINT else times(score, -base).floor() + 0.0).alias(f"k{at}")
 
 
 def _table(at: int, placed: Placements, beside: Any) -> Any:
@@ -347,59 +281,39 @@ def _table(at: int, placed: Placements, beside: Any) -> Any:
     return send_table(pl.DataFrame(columns), beside)
 
 
-def _shift(sides: Sequence[ScoredSide], duel: IndexPair, name: str) -> float:
-    first, second = ((sides[at].losses or {}).get(name, 0.0) for at in duel)
-    return first - second
-
-
 def _each_side(m: int, *, likely: bool) -> list[Any]:
     """The placement of every case by each score, and its losses."""
-    import narwhals.stable.v2 as nw
-
     expressions = []
     for at in range(m):
         expressions.append(nw.when(nw.col("up")).then(nw.col(f"u{at}")).otherwise(nw.col(f"d{at}")).alias(f"v{at}"))
         if likely:
             score = nw.col(f"s{at}")
-            right = nw.when(nw.col("up")).then(score).otherwise(1.0 - score)
-            # Not 1 less the other, of which nothing would be left where that is rounded to 1.
-            wrong = nw.when(nw.col("up")).then(1.0 - score).otherwise(score)
-            case = CaseProbabilities(right, raised(right, LEAST), wrong * wrong)
+            case = two_class_case(score, nw.col("up").cast(nw.Int64).cast(nw.Float64))
             expressions += [loss.formula(case).alias(f"{name}{at}") for name, loss in LOSSES.items()]
     return expressions
 
 
-def _gaps(duel: IndexPair, shifts: dict[tuple[str, IndexPair], float], *, likely: bool) -> list[Any]:
-    import narwhals.stable.v2 as nw
-
-    first, second = duel
-    own = f"{first}_{second}"
-    expressions = [
-        (nw.col(f"v{first}") - nw.col(f"v{second}")).alias(f"area{own}"),
-        (nw.col(f"s{first}") != nw.col(f"s{second}")).cast(nw.Int64).alias(f"apart{own}"),
-        (nw.col(f"o{first}") != nw.col(f"o{second}")).cast(nw.Int64).alias(f"moved{own}"),
-    ]
-    for name in LOSSES if likely else ():
-        gap = nw.col(f"{name}{first}") - nw.col(f"{name}{second}") - shifts[name, duel]
-        expressions += [gap.alias(f"{name}{own}")]
-    return expressions
+def _named(name: str, duel: IndexPair, power: int = 1) -> str:
+    """The column of a power of the difference of two classifiers in something."""
+    return f"{name}{duel[0]}_{duel[1]}_{power}"
 
 
-def _powers(duel: IndexPair, *, likely: bool) -> list[Any]:
-    import narwhals.stable.v2 as nw
+def _terms(duel: IndexPair, shifts: Mapping[tuple[str, IndexPair], float]) -> dict[str, Any]:
+    """What is summed of two classifiers, by name."""
 
-    own = f"{duel[0]}_{duel[1]}"
-    expressions = [(nw.col(f"area{own}") * nw.col(f"area{own}")).alias(f"area{own}_2")]
-    for name in LOSSES if likely else ():
-        gap = nw.col(f"{name}{own}")
-        expressions += [(gap * gap).alias(f"{name}{own}_2"), (gap * gap * gap).alias(f"{name}{own}_3")]
-    return expressions
+    def both(name: str) -> tuple[Any, Any]:
+        return nw.col(f"{name}{duel[0]}"), nw.col(f"{name}{duel[1]}")
 
-
-def _names(duel: IndexPair, *, likely: bool) -> list[str]:
-    own = f"{duel[0]}_{duel[1]}"
-    names = [f"area{own}_2", f"apart{own}", f"moved{own}"]
-    return names + [f"{name}{own}{power}" for name in LOSSES if likely for power in ("", "_2", "_3")]
+    first, second = both("v")
+    terms = {_named("area", duel, 2): (first - second) * (first - second)}
+    for name, column in (("apart", "s"), ("moved", "o")):
+        first, second = both(column)
+        terms[_named(name, duel)] = (first != second).cast(nw.Int64)
+    for name in (name for name, own in shifts if own == duel):
+        first, second = both(name)
+        gap = first - second - shifts[name, duel]
+        terms |= {_named(name, duel, power): reduce(mul, [gap] * power) for power in (1, 2, 3)}
+    return terms
 
 
 def _made(
@@ -408,23 +322,17 @@ def _made(
     rows: dict[bool, dict[str, Any]],
     shifts: dict[tuple[str, IndexPair], float],
 ) -> JointScores:
-    def total(name: str, duel: IndexPair, power: str = "", up: bool | None = None) -> float:
-        chosen = [row for side, row in rows.items() if up is None or side is up]
-        return float(sum(row[f"{name}{duel[0]}_{duel[1]}{power}"] for row in chosen))
+    def total(name: str, duel: IndexPair, power: int = 1) -> float:
+        return float(sum(own[_named(name, duel, power)] for own in rows.values()))
 
     n = sum(int(row["n"]) for row in rows.values())
     losses: dict[str, dict[IndexPair, GapSums]] = {}
     for (name, duel), shift in shifts.items():
-        sums = (total(name, duel, power) for power in ("", "_2", "_3"))
+        sums = (total(name, duel, power) for power in (1, 2, 3))
         losses.setdefault(name, {})[duel] = GapSums(n, shift, *sums)
-    return JointScores(
-        placed,
-        {duel: total("area", duel, "_2", up=True) for duel in duels},
-        {duel: total("area", duel, "_2", up=False) for duel in duels},
-        {duel: round(total("apart", duel)) for duel in duels},
-        {duel: round(total("moved", duel)) for duel in duels},
-        losses,
-    )
+    up, down = ({duel: float(rows[side][_named("area", duel, 2)]) for duel in duels} for side in (True, False))
+    apart, moved = ({duel: round(total(name, duel)) for duel in duels} for name in ("apart", "moved"))
+    return JointScores(placed, up, down, apart, moved, losses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -461,8 +369,7 @@ class LazyCases:
     @cached_property
     def scores(self) -> JointScores:
         """What the scores of all of them tell together."""
-        sides = [ScoredSide(side.bins, side.losses) for side in self.sides if side.bins is not None]
-        return joint_scores(self.frame, sides, self.positives)
+        return joint_scores(self.frame, self.sides, self.positives)
 
 
 def lazy_cases(sides: Sequence[LazySide]) -> LazyCases:
@@ -485,7 +392,7 @@ def lazy_cases(sides: Sequence[LazySide]) -> LazyCases:
     counts = table[N].cast(int).to_numpy().astype(np.int64)
     labels, moves, notes = common_labels([side.labels for side in sides], [side.name for side in sides])
     truths = [
-        move[_places(table[f"t{0 if alone else at}"], side.labels)]
+        move[places_of(table[f"t{0 if alone else at}"], side.labels)]
         for at, (side, move) in enumerate(zip(sides, moves, strict=True))
     ]
     if not alone:
@@ -516,9 +423,6 @@ def _joined(sides: Sequence[LazySide]) -> Any:
             hint="give all of them in one engine, or read their rows into memory.",
         )
     parts = alike_ids([columns_of(side, at) for at, side in enumerate(sides)], sides)
-    for side, part in zip(sides, parts, strict=True):
-        if not (side.distinct or side.in_order):
-            check_copies(side, part)
     frame = parts[0]
     for part in parts[1:]:
         try:
@@ -536,17 +440,8 @@ def _joined(sides: Sequence[LazySide]) -> Any:
 def _answers(column: Any, side: LazySide) -> Codes:
     """The places of the answers among the labels of their side."""
     if side.predicted is not None:
-        return _places(column, side.labels)
+        return places_of(column, side.labels)
     if side.each:
         return np.asarray(column.to_numpy(), dtype=np.int64)
     positive_index = 1 if side.positive is None else side.labels.index(side.positive)
     return np.where(column.to_numpy() == 1, positive_index, 1 - positive_index)
-
-
-def _places(column: Any, labels: tuple[Label, ...]) -> Codes:
-    """The places of raw values among labels, which may write them in another type: 1 for "1"."""
-    coded = encode(column, "label")
-    rename = renamed(labels, coded.labels)[0]
-    index_of = {label: position for position, label in enumerate(labels)}
-    moved = np.array([index_of.get(rename.get(label, label), -1) for label in coded.labels], dtype=np.int64)
-    return np.asarray(moved[coded.codes.astype(np.int64) - coded.offset])

@@ -3,55 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import narwhals.stable.v2 as nw
 
 from heldout.arguments import listing
-from heldout.engines.lazy.passes import begin_pass
-from heldout.engines.lazy.sum_tables import collect_native
+from heldout.engines.lazy.sum_tables import bring, collect_row
 from heldout.engines.spark import is_spark
 from heldout.errors import ColumnError, HeldoutError
 from heldout.evidence.counted import weightless_note
 from heldout.predictions.case_values import CONVERT_TO_NUMBERS, refuse_content
-from heldout.predictions.column_roles import check_column
 from heldout.predictions.label_encoding import TAKE_APART, refuse_labels
-from heldout.predictions.score_columns import may_be_score
-from heldout.predictions.slice_plans import slice_names
-from heldout.predictions.source import ROLES, Columns, ReadOptions, columns_of_roles, is_name
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
+from heldout.predictions.source import Columns, NamedRoles, ReadOptions, roles_of_values
+from heldout.threads import cached_property
 
 # More rows than this are never brought here, whatever they are.
 MOST_ROWS = 1 << 25
 
 
 @dataclass(frozen=True, eq=False)
-class LazyRoles:
-    """A lazy frame whose columns are called as their roles are: truth, …, score_0, score_1, …, slice_0, ….
+class LazyRoles(NamedRoles):
+    """A lazy frame whose columns are called as their roles are: truth, …, score_0, score_1, …, slice_0, …."""
 
-    `wanted` are the columns of the roles by the names that they have in the data, `scores` and `slices` likewise.
-    `free` may be scores by their names, where none were named.
-    """
-
-    given: nw.LazyFrame[Any]
-    columns: Columns
-    wanted: Mapping[str, Any]
-    guessed: tuple[str, ...]
-    scores: tuple[Any, ...] = ()
-    free: tuple[Any, ...] = ()
-    slices: tuple[Any, ...] = ()
+    given: nw.LazyFrame[Any] = field(kw_only=True)
 
     @cached_property
     def kinds(self) -> Mapping[Any, Any]:
         """The types of the columns as they were given."""
         return self.given.collect_schema()
-
-    @property
-    def called(self) -> dict[str, str]:
-        """The role and the column of each, as errors name them."""
-        return {role: f"{role} (column {column!r})" for role, column in self.wanted.items()}
 
     def with_scores(self, names: Sequence[Any], *, guessed: bool) -> LazyRoles:
         """The same with these columns as scores."""
@@ -72,26 +52,19 @@ class LazyRoles:
 
     def _values(self, column: Any) -> nw.Expr:
         """A slice column; moments of a time zone as its clocks show them."""
-        import narwhals.stable.v2 as nw
-
         kind = self.kinds[column]
         zoned = isinstance(kind, nw.Datetime) and kind.time_zone
         return nw.col(column).dt.replace_time_zone(None) if zoned else nw.col(column)
 
     def _labels(self, column: Any) -> nw.Expr:
-        import narwhals.stable.v2 as nw
-
         kind = self.kinds[column]
         if kind in (nw.List, nw.Array, nw.Struct):
             raise refuse_labels(f"The column {column!r} holds values of type {kind}", TAKE_APART)
         if kind == nw.Binary:
             raise refuse_labels(f"The column {column!r} holds values of type {kind}")
-        # Categories are compressed text in most of these libraries, and texts compare alike in all of them.
-        return nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
+        return as_text(column, self.kinds)
 
     def _numbers(self, column: Any, called: str) -> nw.Expr:
-        import narwhals.stable.v2 as nw
-
         kind = self.kinds[column]
         if kind == nw.Boolean:
             return nw.col(column).cast(nw.Int64).cast(nw.Float64)
@@ -104,8 +77,6 @@ class LazyRoles:
 
     def declared(self, role: str) -> tuple[Any, ...]:
         """The classes in the order in which the type of a column declares them; nothing where it does not."""
-        import narwhals.stable.v2 as nw
-
         kind = self.kinds[self.wanted[role]] if role in self.wanted else None
         if isinstance(kind, nw.Enum):
             return tuple(kind.categories)
@@ -119,6 +90,12 @@ class LazyRoles:
     def is_float(self, role: str) -> bool:
         """Whether the column of a role holds floats, of which nan is a missing one."""
         return bool(self.kinds[self.wanted[role]].is_float())
+
+
+def as_text(column: Any, kinds: Mapping[Any, Any]) -> nw.Expr:
+    """A column of labels, categories as text."""
+    # Categories are compressed text in most of these libraries, and texts compare alike in all of them.
+    return nw.col(column).cast(nw.String) if kinds[column] in (nw.Categorical, nw.Enum) else nw.col(column)
 
 
 def lazy_roles(
@@ -140,27 +117,24 @@ def lazy_roles(
     >>> lazy_roles(frame, "the data frame", {"truth": "y", "predicted": "p"}, asked).wanted
     {'truth': 'y', 'predicted': 'p'}
     """
+    if values := roles_of_values(roles, asked):
+        raise ColumnError(
+            f"The rows of a lazy frame have no order, so values cannot be matched with them: {listing(values)}.",
+            hint="add the values to the frame as columns, and give their names.",
+        )
     frame, absent = _settle_categories(frame), withheld or {}
-    names = [*frame.collect_schema(), *absent]
-    columns = Columns({}, name, from_file=from_file, every=names)
-    _only_names(roles, asked)
-    wanted, guessed = columns_of_roles(columns, dict(roles), asked)
-    scores = tuple(check_column(column, names, name) for column in asked.score_names())
-    free: list[Any] = []
-    if not scores:
-        free = [column for column in names if may_be_score(column) and column not in wanted.values()]
-    sliced = slice_names(asked.slices, names, name)
-    for column in (*wanted.values(), *scores, *free, *sliced):
+    columns = Columns({}, name, from_file=from_file, every=[*frame.collect_schema(), *absent])
+    found = LazyRoles.of(columns, roles, asked, given=frame)
+    used = [*found.taken, *found.free, *found.slices]
+    for column in used:
         if column in absent:
             raise absent[column]
-    _check_names(frame, name, [*wanted.values(), *scores, *free, *sliced])
-    return LazyRoles(frame, columns, wanted, tuple(guessed), scores, tuple(free), tuple(sliced))
+    _check_names(frame, name, used)
+    return found
 
 
 def _settle_categories(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """The same frame, and of Dask's categorize() a step that reads all its columns: a part of them it cannot read."""
-    import narwhals.stable.v2 as nw
-
     native: Any = frame.to_native() if frame.implementation.is_dask() else None
     steps = native.expr.walk() if hasattr(native, "expr") else ()
     if not any(type(step).__name__ == "Categorize" for step in steps):
@@ -213,25 +187,12 @@ def _is_odd(column: str) -> bool:
     return "." in column or "`" in column
 
 
-def _only_names(roles: Mapping[str, Any], asked: ReadOptions) -> None:
-    """Arrays beside a lazy frame cannot be matched with its rows, which have no order."""
-    given = [role for role in ROLES if roles.get(role) is not None and not is_name(roles[role])]
-    given += ["score"] * (asked.score is not None and not asked.score_names())
-    given += ["slices"] * isinstance(asked.slices, Mapping)
-    if given:
-        raise ColumnError(
-            f"The rows of a lazy frame have no order, so values cannot be matched with them: {listing(given)}.",
-            hint="add the values to the frame as columns, and give their names.",
-        )
-
-
 def collected(frame: nw.LazyFrame[Any], what: str, *, needed: int = 0) -> nw.DataFrame[Any]:
     """The rows of a small table; refused where it is not small, `what` says of what it has one row each.
 
     `needed` are the bytes that it may take here.
     """
-    begin_pass(needed=needed)
-    table: nw.DataFrame[Any] = collect_native(frame.head(MOST_ROWS + 1))
+    table: nw.DataFrame[Any] = bring(frame.head(MOST_ROWS + 1), needed=needed)
     if len(table) > MOST_ROWS:
         raise ColumnError(
             f"There are more than {MOST_ROWS:,} {what}, which is too many to bring together on one machine.",
@@ -245,19 +206,16 @@ def without_weightless(roles: LazyRoles) -> tuple[LazyRoles, list[str]]:
 
     >>> import narwhals.stable.v2 as nw, polars as pl
     >>> frame = nw.from_native(pl.LazyFrame({"y": [0, 1, 1], "w": [1.0, 0.0, None]}))
-    >>> kept, notes = without_weightless(LazyRoles(frame, Columns({}, "", every=["y", "w"]), {"weight": "w"}, ()))
+    >>> kept, notes = without_weightless(LazyRoles(Columns({}, "", every=["y", "w"]), {"weight": "w"}, given=frame))
     >>> kept.given.collect().shape, notes
     ((2, 2), ['1 row of weight 0 was left out'])
     """
-    import narwhals.stable.v2 as nw
-
     if "weight" not in roles.wanted or not roles.kinds[roles.wanted["weight"]].is_numeric():
         return roles, []
     weight = nw.col(roles.wanted["weight"])
     columns = roles.given.select((weight == 0).cast(nw.Int64).alias("empty"))
-    begin_pass()
-    sums = columns.select(nw.col("empty").sum().alias("empty"), nw.len().alias("rows")).collect()
-    empty, rows = (int(sums.get_column(name).to_list()[0] or 0) for name in ("empty", "rows"))
+    sums = collect_row(columns.select(nw.col("empty").sum().alias("empty"), nw.len().alias("rows")))
+    empty, rows = int(sums["empty"] or 0), int(sums["rows"])
     if empty in (0, rows):
         return roles, []
     return replace(roles, given=roles.given.filter(weight.is_null() | (weight != 0))), [weightless_note(empty)]

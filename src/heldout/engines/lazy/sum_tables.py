@@ -6,60 +6,72 @@ scores.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
-from typing import TYPE_CHECKING, Any
+from operator import add, mul
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from heldout.arrays import Codes, Floats
 from heldout.engines.lazy.dask_workers import watch_dask
-from heldout.engines.probability_sums import Binner
-from heldout.engines.spark import is_spark
+from heldout.engines.lazy.passes import begin_pass
+from heldout.engines.spark import is_spark, without_pandas_warning
 from heldout.errors import OptionError
-from heldout.evidence import Clusters, Confusion, Label
-from heldout.evidence.labels import key_array
 from heldout.evidence.losses import LOSSES, CaseProbabilities
-from heldout.evidence.partitions import FoldCounts, SliceCounts, SliceGroups
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
 from heldout.predictions.case_values import groups
-from heldout.predictions.label_encoding import Coded
 
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
+
+def bring(frame: Any, *, needed: int = 0, backend: str | None = None) -> Any:
+    """What a lazy frame of narwhals comes to, by one more pass over the rows; `needed` are the bytes it may take here.
+
+    Polars works through its rows in batches for it. The frame is one that its engine makes, or that of the `backend`.
+
+    >>> import narwhals.stable.v2 as nw
+    >>> import polars as pl
+    >>> bring(nw.from_native(pl.LazyFrame({"x": [1, 2]}))).get_column("x").to_list()
+    [1, 2]
+    """
+    begin_pass(needed=needed)
+    options = {"engine": "streaming"} if frame.implementation.is_polars() else {}
+    with watch_dask(is_dask=frame.implementation.is_dask()):
+        return frame.collect(backend, **options)
 
 
 def collect_polars(frame: Any) -> Any:
-    """What a lazy frame of narwhals comes to, as a Polars frame; Polars works through its rows in batches for it.
+    """The same as a Polars frame.
 
     >>> import narwhals.stable.v2 as nw
     >>> import polars as pl
     >>> collect_polars(nw.from_native(pl.LazyFrame({"x": [1, 2]})).select(nw.col("x").sum())).rows()
     [(3,)]
     """
-    if frame.implementation.is_polars():
-        return frame.to_native().collect(engine="streaming")
-    with watch_dask(is_dask=frame.implementation.is_dask()):
-        return frame.collect(backend="polars").to_native()
+    return bring(frame, backend="polars").to_native()
 
 
-def collect_native(frame: Any) -> Any:
-    """What a lazy frame of narwhals comes to, as the frame that its engine makes; Polars works in batches for it too.
+def numbers(table: Any, name: str) -> Floats:
+    """A column of a collected table, as floats."""
+    return np.asarray(table.get_column(name).to_numpy()).astype(np.float64)
+
+
+def whole_numbers(table: Any, name: str) -> Codes:
+    """A column of a collected table, as whole numbers."""
+    return np.asarray(table.get_column(name).to_numpy()).astype(np.int64)
+
+
+def collect_row(frame: Any) -> dict[str, Any]:
+    """The values of a lazy frame that comes to one row, by name; a pass over the rows.
 
     >>> import narwhals.stable.v2 as nw
     >>> import polars as pl
-    >>> collect_native(nw.from_native(pl.LazyFrame({"x": [1, 2]}))).get_column("x").to_list()
-    [1, 2]
+    >>> collect_row(nw.from_native(pl.LazyFrame({"x": [1, 2]})).select(nw.col("x").sum()))
+    {'x': 3}
     """
-    import narwhals.stable.v2 as nw
-
-    return (
-        nw.from_native(collect_polars(frame), eager_only=True) if frame.implementation.is_polars() else frame.collect()
-    )
+    return {name: values[0] for name, values in bring(frame).to_dict(as_series=False).items()}
 
 
 def send_table(table: Any, beside: Any) -> Any:
@@ -71,159 +83,22 @@ def send_table(table: Any, beside: Any) -> Any:
     >>> send_table(pl.DataFrame({"y": [2]}), there).collect().to_dict(as_series=False)
     {'y': [2]}
     """
-    import narwhals.stable.v2 as nw
-
     kind, native = beside.implementation, beside.to_native()
-    if kind.is_polars():
-        return nw.from_native(table.lazy())
+    if kind.is_polars() or kind.is_ibis() or kind.is_dask():
+        return nw.from_native(table).lazy(kind)
     if kind.is_duckdb():
         # DuckDB finds the table by the name of the variable; asked of the relation itself, on its own connection.
         heldout_pushed = table.to_arrow()
         relation = native.query("heldout_beside", "SELECT * FROM heldout_pushed")
         del heldout_pushed
         return nw.from_native(relation)
-    if kind.is_ibis():
-        import ibis  # type: ignore[import-untyped]
-
-        return nw.from_native(ibis.memtable(table.to_arrow()))
-    if kind.is_dask():
-        import dask.dataframe as dd
-
-        return nw.from_native(dd.from_pandas(table.to_pandas(), npartitions=1))  # type: ignore[no-untyped-call]
     if is_spark(beside):
-        with warnings.catch_warnings():
-            # Spark says of every new pandas that it does not know it yet.
-            warnings.simplefilter("ignore", FutureWarning)
+        with without_pandas_warning():
             return nw.from_native(native.sparkSession.createDataFrame(table.to_arrow()))
     raise OptionError(
         f"Scores of {type(native).__name__} cannot be compared where they are.",
         hint="collect the frame first, or give it as a Polars, DuckDB, Ibis, Spark or Dask frame.",
     )
-
-
-@dataclass(frozen=True, eq=False)
-class ConfusionCells:
-    """Combinations of a true and a predicted class, places among `labels`, each with how many rows are behind it.
-
-    `part` is a code (of a fold, of a slice) that tells combinations of the same classes apart, and `group` the code of
-    a group with the keys of the codes. With weights there are the sums of the weights and of their squares.
-    """
-
-    labels: tuple[Label, ...]
-    truth: Codes
-    predicted: Codes
-    n: Codes
-    weights: Floats | None = None
-    squares: Floats | None = None
-    part: Codes | None = None
-    group: tuple[Codes, NDArray[Any]] | None = None
-
-    @property
-    def cell(self) -> Codes:
-        """Both classes as one number."""
-        return self.truth * len(self.labels) + self.predicted
-
-    def without_unmet(self) -> ConfusionCells:
-        """The same with only the labels that are met.
-
-        >>> one = np.array([1])
-        >>> ConfusionCells(("a", "b"), one, one, one).without_unmet().labels
-        ('b',)
-        """
-        occurring = np.zeros(len(self.labels), dtype=bool)
-        occurring[self.truth] = True
-        occurring[self.predicted] = True
-        move = np.cumsum(occurring) - 1
-        labels = tuple(label for label, there in zip(self.labels, occurring.tolist(), strict=True) if there)
-        return ConfusionCells(
-            labels, move[self.truth], move[self.predicted], self.n, self.weights, self.squares, self.part, self.group
-        )
-
-    @property
-    def _counts(self) -> NDArray[Any]:
-        return self.n if self.weights is None else self.weights
-
-    def confusion(self) -> Confusion:
-        """The confusion matrix of all rows."""
-        k = len(self.labels)
-        cells, where = np.unique(self.cell, return_inverse=True)
-        size = len(cells)
-        clusters = None
-        if self.group is not None:
-            codes, keys = self.group
-            pairs, at = np.unique(codes * size + where, return_inverse=True)
-            keys_present, dense = np.unique(pairs // size, return_inverse=True)
-            clusters = Clusters(keys[keys_present], dense, pairs % size, summed(at, self._counts, len(pairs)))
-        return Confusion(
-            self.labels,
-            cells // k,
-            cells % k,
-            summed(where, self._counts, size),
-            squares=None if self.squares is None else summed(where, self.squares, size),
-            rows=None if self.weights is None else summed(where, self.n, size),
-            clusters=clusters,
-        )
-
-    def parts(self, counts: NDArray[Any], keys: NDArray[Any] | None = None) -> FoldCounts:
-        """What `counts` adds up to in every part; `keys` are those of the codes, if they are not the codes."""
-        if self.part is None:
-            raise TypeError("the rows have no parts")
-        k = len(self.labels)
-        flat, where = np.unique(self.part * (k * k) + self.cell, return_inverse=True)
-        codes, part_index = np.unique(flat // (k * k), return_inverse=True)
-        present_keys = codes if keys is None else keys[codes]
-        return FoldCounts(
-            self.labels, present_keys, part_index, flat // k % k, flat % k, summed(where, counts, len(flat))
-        )
-
-    def folds(self, keys: NDArray[Any]) -> FoldCounts:
-        """The counts of every fold."""
-        return self.parts(self._counts, keys)
-
-    def slices(self) -> SliceCounts:
-        """The counts of every slice."""
-        return SliceCounts(
-            self.parts(self.n),
-            None if self.weights is None else self.parts(self.weights),
-            None if self.squares is None else self.parts(self.squares),
-            self._slice_groups(),
-        )
-
-    def _slice_groups(self) -> SliceGroups | None:
-        if self.group is None or self.part is None:
-            return None
-        codes, keys = self.group
-        size, number = len(self.labels) ** 2, len(keys)
-        _, part_index = np.unique(self.part, return_inverse=True)
-        # By the place of the cell among those that were met: their numbers, times the groups, may not fit.
-        cells, at = np.unique(part_index * size + self.cell, return_inverse=True)
-        entries, where = np.unique(at * number + codes, return_inverse=True)
-        groups_present, dense = np.unique(entries % number, return_inverse=True)
-        flat = cells[entries // number]
-        return SliceGroups(
-            keys[groups_present], flat // size, dense, flat % size, summed(where, self._counts, len(entries))
-        )
-
-
-def summed(where: Codes, values: NDArray[Any], size: int) -> NDArray[Any]:
-    """The sum of the values at each place; whole numbers stay whole.
-
-    >>> summed(np.array([0, 1, 0]), np.array([1, 2, 3]), 2)
-    array([4, 2])
-    """
-    total = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
-    np.add.at(total, where, values)
-    return total
-
-
-def keyed(coded: Coded) -> tuple[Codes, NDArray[Any]]:
-    """The codes of a column of keys from 0, and the keys of those that are met.
-
-    >>> keyed(Coded(np.array([5, 7]), 5, (5, 6, 7)))
-    (array([0, 1]), array([5, 7]))
-    """
-    present, codes = np.unique(coded.codes.astype(np.int64) - coded.offset, return_inverse=True)
-    return codes, key_array([coded.labels[code] for code in present.tolist()])
 
 
 BINS = 10
@@ -233,15 +108,23 @@ LEAST = float(np.finfo(np.float64).eps)
 ORDERS = (1, 2, 3)
 
 
+# The sums of w, w² and w³, by which rows of weight w are counted.
+POWERS = ("w1", "w2", "w3")
+
+
+def powers_of(weight: nw.Expr) -> list[nw.Expr]:
+    """The powers of a weight, as they are summed."""
+    return [reduce(mul, [weight] * power).alias(name) for power, name in enumerate(POWERS, start=1)]
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How probabilities are summed: classes, weights, groups, the least probability, and the centre of each loss."""
+    """How probabilities are summed: classes, weights, groups, and the centre of each loss."""
 
     k: int
     weighted: bool
     grouped: bool
     top_label: bool
-    least: float
     centres: Mapping[str, float]
 
     @property
@@ -250,36 +133,34 @@ class Shape:
         return (1, 2, 3) if self.weighted else (1,)
 
 
-def case_losses(case: CaseProbabilities, least: float) -> dict[str, nw.Expr]:
-    """Every loss, and whether the probability of the true class was raised to the least one."""
-    import narwhals.stable.v2 as nw
-
-    return {
-        "clipped": (case.right < least).cast(nw.Int64).cast(nw.Float64),
-        **{name: loss.formula(case) for name, loss in LOSSES.items()},
-    }
+def case_losses(case: CaseProbabilities, gap: nw.Expr) -> dict[str, nw.Expr]:
+    """Every loss, whether the probability of the true class was raised to the least one, and y − p with its square."""
+    losses = {name: loss.formula(case) for name, loss in LOSSES.items()}
+    return {"clipped": (case.right < LEAST).cast(nw.Int64).cast(nw.Float64), "gap": gap, "square": gap * gap, **losses}
 
 
-def raised(right: nw.Expr, least: float) -> nw.Expr:
+def raised(right: nw.Expr) -> nw.Expr:
     """The probability of the true class, or the least one where it is below."""
-    import narwhals.stable.v2 as nw
-
-    return nw.when(right < least).then(nw.lit(least)).otherwise(right)
+    return nw.when(right < LEAST).then(nw.lit(LEAST)).otherwise(right)
 
 
-def two_class_losses(score: nw.Expr, hit: nw.Expr, least: float) -> dict[str, nw.Expr]:
-    """The losses of one probability of a class that came true (`hit` is 1) or did not (0)."""
+def two_class_case(score: nw.Expr, hit: nw.Expr) -> CaseProbabilities:
+    """One probability of a class that came true (`hit` is 1) or did not (0)."""
     gap = hit - score
     # ±p and 1 − p, each rounded once, whichever class is true.
     right = (1.0 - hit - score).abs()
-    case = CaseProbabilities(right, raised(right, least), gap * gap)
-    return {"gap": gap, "square": gap * gap, **case_losses(case, least)}
+    return CaseProbabilities(right, raised(right), gap * gap)
+
+
+def with_losses(rows: nw.LazyFrame[Any], name: str) -> nw.LazyFrame[Any]:
+    """The rows with all that `summed_losses` needs of two classes, from a column of scores and the `class` (0 or 1)."""
+    score, hit = nw.col(name), nw.col("hit")
+    rows = rows.with_columns(nw.col("class").cast(nw.Float64).alias("hit"), in_bins(score).alias("place"))
+    return rows.with_columns(**case_losses(two_class_case(score, hit), hit - score))
 
 
 def in_bins(score: nw.Expr) -> nw.Expr:
     """The bin of reliability: an upper edge belongs to the bin below it."""
-    import narwhals.stable.v2 as nw
-
     inner = np.linspace(0.0, 1.0, BINS + 1)[1:-1].tolist()
     bin_index: nw.Expr = reduce(add, ((score > edge).cast(nw.Int64) for edge in inner))
     return bin_index
@@ -291,8 +172,6 @@ def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -
     The frame has `class`, `hit`, `place` (the bin), `gap`, `square`, every loss, `clipped`, the number of rows as
     `n`, and the powers of the weights as w1, w2 and w3, without weights only w1.
     """
-    import narwhals.stable.v2 as nw
-
     c = nw.col
     terms: dict[str, nw.Expr] = {"gone": c("clipped") * c("n"), "cases": c("n")}
     # The losses themselves too: the centre is that of all rows, and what lies far below it would drown in it.
@@ -313,120 +192,66 @@ def summed_losses(frame: nw.LazyFrame[Any], shape: Shape, keys: Sequence[str]) -
     return rows.group_by(*group_keys).agg(*(c(name).sum() for name in terms))
 
 
-class LossTable:
-    """A collected table of sums, all of it or a part."""
-
-    def __init__(self, table: nw.DataFrame[Any], shape: Shape) -> None:
-        self.table = table
-        self.shape = shape
-
-    def column(self, name: str) -> Floats:
-        """A column of numbers."""
-        return np.asarray(self.table.get_column(name).to_numpy()).astype(np.float64)
-
-    def codes(self, name: str) -> Codes:
-        """A column of whole numbers."""
-        return np.asarray(self.table.get_column(name).to_numpy()).astype(np.int64)
-
-    def moments(self, name: str) -> Moments:
-        """The moments of a loss."""
-        rows = [
-            [self.column(f"held_{power}").sum(), *(self.column(f"{name}_{power}_{order}").sum() for order in ORDERS)]
-            for power in self.shape.powers
-        ]
-        sums = np.array(rows if self.shape.weighted else rows * 3)
-        return Moments(self.shape.centres[name], sums).centred()
-
-    def binner(self) -> Binner:
-        """The sums of each bin, as rows in memory are summed."""
-        binner = Binner(BINS, 1, weighted=self.shape.weighted)
-        key = self.codes("hit") * BINS + (BINS - 1 - self.codes("place"))
-        binner.cases = np.rint(sums_by(key, self.column("cases"), 2 * BINS)).astype(np.int64)
-        names = ["gap_1", "square_1"]
-        if self.shape.weighted:
-            names = ["held_1", *names, "gap_2", "square_2"]
-        binner.table = np.stack([sums_by(key, self.column(name), 2 * BINS) for name in names])
-        return binner
-
-    def groups(self, coded: tuple[Codes, NDArray[Any]], ranks: SparseSums | None) -> ProbabilityGroups:
-        """The sums of each group."""
-        codes, keys = coded
-        size = len(keys)
-        losses = {name: sums_by(codes, self.column(f"{name}_sum"), size) for name in LOSSES}
-        gaps = SparseSums.of(codes, self.codes("place"), self.column("gap_1"), BINS)
-        return ProbabilityGroups(keys, sums_by(codes, self.column("held_1"), size), losses, gaps, ranks)
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """How the rank of the true class is spread: a collected table by rank, and by group where there are groups."""
-
-    table: nw.DataFrame[Any]
-    shape: Shape
-
-    def spread(self) -> tuple[Floats, Floats]:
-        """The weights of each rank and their squares."""
-        losses = LossTable(self.table, self.shape)
-        rank, k = losses.codes("rank"), self.shape.k
-        both = ("held_1", "held_2") if self.shape.weighted else ("held_1", "held_1")
-        first, second = (sums_by(rank, losses.column(name), k) for name in both)
-        return first, second
-
-    def sum_groups(self, keys: NDArray[Any], called: str) -> SparseSums:
-        """The weights of each rank by group."""
-        losses = LossTable(self.table, self.shape)
-        codes, own = keyed(groups(self.table.get_column("group").to_native(), called))
-        group_index = np.searchsorted(keys, own) if keys.dtype.kind != "O" else _places(keys, own)
-        return SparseSums.of(group_index[codes], losses.codes("rank"), losses.column("held_1"), self.shape.k)
-
-
-def _places(keys: NDArray[Any], own: NDArray[Any]) -> Codes:
-    at = {key: index for index, key in enumerate(keys.tolist())}
-    return np.array([at[key] for key in own.tolist()], dtype=np.int64)
+def group_codes(table: nw.DataFrame[Any], called: str) -> tuple[Codes, NDArray[Any]]:
+    """The group of each row of a collected table as a code, and the keys of the codes."""
+    return groups(table.get_column("group").to_native(), called).keyed()
 
 
 def probabilities_of(
-    table: nw.DataFrame[Any], shape: Shape, called: str = "group", ranked: Ranked | None = None
+    table: nw.DataFrame[Any], ranked: nw.DataFrame[Any] | None, shape: Shape, called: str
 ) -> Probabilities:
-    """The evidence from collected sums; `called` is what an error calls the column of groups."""
-    sums = LossTable(table, shape)
-    codes = sums.codes("class")
-    ranks = squares = None
-    bundles = None
+    """The evidence from collected sums, and of several classes those of each rank of the true one.
+
+    `called` is what an error calls the column of groups.
+    """
+    codes, place, hit = (whole_numbers(table, name) for name in ("class", "place", "hit"))
+
+    def sums(name: str, key: Codes, size: int) -> Floats:
+        return sums_by(key, numbers(table, name), size)
+
+    sides = ["cases", "held_1", "gap_1", "square_1", *(["gap_2", "square_2"] if shape.weighted else [])]
+    cases, *binned = (sums(name, hit * BINS + place, 2 * BINS).reshape(2, BINS) for name in sides)
+    held = ["held_1", *(f"{name}_sum" for name in LOSSES)]
+    ranks = rank_groups = bundles = None
     if ranked is not None:
-        ranks, squares = ranked.spread()
+        rank, weights = whole_numbers(ranked, "rank"), [numbers(ranked, f"held_{at}") for at in shape.powers[:2]]
+        ranks = np.stack([sums_by(rank, own, shape.k) for own in (weights[0], weights[-1])])
+        if shape.grouped:
+            rank_groups = SparseSums.of(group_codes(ranked, called)[0], rank, weights[0], shape.k)
     if shape.grouped:
-        coded = keyed(groups(table.get_column("group").to_native(), called))
-        bundles = sums.groups(coded, None if ranked is None else ranked.sum_groups(coded[1], called))
-    return Probabilities(
-        n=int(np.rint(sums.column("cases").sum())),
-        weighted=shape.weighted,
-        top_label=shape.top_label,
-        losses={name: sums.moments(name) for name in LOSSES},
-        clipped=int(np.rint(sums.column("gone").sum())),
-        class_weight=sums_by(codes, sums.column("held_1"), shape.k),
-        class_losses={name: sums_by(codes, sums.column(f"{name}_sum"), shape.k) for name in LOSSES},
-        reliability=sums.binner().reliability(),
-        ranks=ranks,
-        rank_squares=squares,
-        groups=bundles,
+        group, keys = group_codes(table, called)
+        weight, *losses = (sums(name, group, len(keys)) for name in held)
+        gaps = SparseSums.of(group, place, numbers(table, "gap_1"), BINS)
+        bundles = ProbabilityGroups(keys, weight, dict(zip(LOSSES, losses, strict=True)), gaps, rank_groups)
+    moments = []
+    for name in LOSSES:
+        by_order = [(f"held_{power}", *(f"{name}_{power}_{order}" for order in ORDERS)) for power in shape.powers]
+        rows = [[numbers(table, own).sum() for own in names] for names in by_order]
+        moments.append(Moments.of_powers(shape.centres[name], np.array(rows)))
+    return Probabilities.of_sums(
+        np.rint(cases).astype(np.int64),
+        np.stack(binned),
+        moments,
+        [sums(name, codes, shape.k) for name in held],
+        int(np.rint(numbers(table, "gone").sum())),
+        ranks,
+        bundles,
     )
 
 
-def two_class_centres(score: Floats, hit: NDArray[np.bool_], weight: Floats, least: float) -> dict[str, float]:
+def two_class_centres(score: Floats, hit: NDArray[np.bool_], weight: Floats) -> dict[str, float]:
     """About the mean of each loss, from scores and how much each stands for.
 
-    >>> two_class_centres(np.array([0.5]), np.array([True]), np.array([2.0]), 1e-16)["brier"]
+    >>> two_class_centres(np.array([0.5]), np.array([True]), np.array([2.0]))["brier"]
     0.25
     """
     total = float(weight.sum())
-    right = np.abs(~hit - score)
-    case = CaseProbabilities(right, np.maximum(right, least), (hit - score) ** 2)
+    case = CaseProbabilities.of_positive(score, hit)
     return {name: float((weight * loss.formula(case)).sum() / total) if total else 0.0 for name, loss in LOSSES.items()}
 
 
 def class_centres(
-    scores: Sequence[Floats], hits: Sequence[NDArray[np.bool_]], weights: Sequence[Floats], least: float
+    scores: Sequence[Floats], hits: Sequence[NDArray[np.bool_]], weights: Sequence[Floats]
 ) -> dict[str, float]:
     """The loss of the mean case, from the scores of each class apart: exact where all cases are alike, else near it."""
     total = max(float(weights[0].sum()), 1e-300)
@@ -435,5 +260,5 @@ def class_centres(
         right += float((weight * hit * score).sum()) / total
         distance += float((weight * (hit - score) ** 2).sum()) / total
         norm += float((weight * score**2).sum()) / total
-    case = CaseProbabilities(right, max(right, least), distance * (0.5 if len(scores) == 2 else 1.0), max(norm, least))
+    case = CaseProbabilities(right, max(right, LEAST), distance * (0.5 if len(scores) == 2 else 1.0), max(norm, LEAST))
     return {name: float(loss.formula(case)) for name, loss in LOSSES.items()}

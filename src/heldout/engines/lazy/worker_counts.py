@@ -8,37 +8,30 @@ from __future__ import annotations
 
 import pickle
 import sys
-import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
+import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from heldout.engines.bins import bins_of
+from heldout.engines.labelled_scores import LabelledScores
+from heldout.engines.lazy.dask_workers import find_client
 from heldout.engines.lazy.label_pass import SettledLabels, places_of
 from heldout.engines.lazy.passes import begin_pass
-from heldout.engines.lazy.sum_tables import keyed
-from heldout.engines.memory import most_bins
-from heldout.engines.probability_sums import tally, tally_classes
-from heldout.engines.score_tallies import LabelledScores, ScoreKind, Tallies
-from heldout.engines.spark import is_spark
+from heldout.engines.lazy.sum_tables import group_codes, numbers
+from heldout.engines.score_tallies import ScoreKind, Tallies
+from heldout.engines.spark import is_spark, without_pandas_warning
 from heldout.errors import ValuesError
 from heldout.evidence import Label
 from heldout.evidence.bin_grid import POINT, Ladder, distinct
-from heldout.evidence.counted import ScoreTally, class_columns, sided
+from heldout.evidence.counted import ScoreTally
 from heldout.evidence.score_bins import MOST, ScoreBins
 from heldout.predictions.case_values import groups
-from heldout.predictions.label_encoding import encode
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
 
 # Rows that are counted at once: Spark hands over ten thousand at a time, which is too few to be worth a pass.
 ROWS_AT_ONCE = 1 << 18
@@ -63,9 +56,10 @@ class PartTallies:
             folds[key] = add_tallies(folds[key], part) if key in folds else part
         return PartTallies(add_tallies(self.whole, other.whole), folds)
 
-    def packed(self) -> bytes:
-        """The same as few bytes; the quickest compression, because bins that were not met are many zeros."""
-        return zlib.compress(pickle.dumps(self, protocol=5), 1)
+
+def pack(counted: PartTallies | None) -> bytes:
+    """What was counted as few bytes; the quickest compression, because bins that were not met are many zeros."""
+    return b"" if counted is None else zlib.compress(pickle.dumps(counted, protocol=5), 1)
 
 
 def add_tallies(left: ScoreTally, right: ScoreTally) -> ScoreTally:
@@ -95,7 +89,7 @@ def _lift_to(bins: ScoreBins, ladder: Ladder) -> ScoreBins:
 def merge_packed(parts: Iterable[bytes]) -> PartTallies | None:
     """What was counted of all parts, merged in the order of the parts; None where there are none."""
     merged: PartTallies | None = None
-    for part in parts:
+    for part in filter(None, parts):
         # Written by our own workers a moment ago, over the cluster's own channel, which carries programs as well.
         tallies: PartTallies = pickle.loads(zlib.decompress(part))  # noqa: S301
         merged = tallies if merged is None else merged + tallies
@@ -166,53 +160,28 @@ class ScoreTask:
         return reduce(add, apart) if apart else None
 
     def _read(self, native: Any) -> LabelledScores:
-        import narwhals.stable.v2 as nw
-
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
-
-        def numbers(name: str) -> NDArray[np.float64]:
-            return np.asarray(frame.get_column(name).to_numpy()).astype(np.float64)
-
-        codes = places_of(encode(frame.get_column("truth").to_native(), "truth"), self.labels)
+        codes = places_of(frame.get_column("truth").to_native(), self.labels)
         if len(codes) and int(codes.min()) < 0:
             raise ValuesError(
                 "The rows changed between one reading and the next. A class was not met in the first.",
                 hint="count data that nobody writes to meanwhile, and write down rows that are drawn at random first.",
             )
-        columns = [numbers(name) for name in self.columns]
-        group = keyed(groups(frame.get_column("group").to_native(), self.called["group"])) if self.grouped else None
+        columns = [numbers(frame, name) for name in self.columns]
+        group = group_codes(frame, self.called["group"]) if self.grouped else None
         return LabelledScores(
             np.stack(columns, axis=1) if self.per_class else columns[0],
             codes if self.per_class else codes == self.positive,
-            numbers("weight") if self.weighted else None,
+            numbers(frame, "weight") if self.weighted else None,
             group,
             groups(frame.get_column("fold").to_native(), self.called["fold"]) if self.folded else None,
-            self.unfit is None,
+            self.unfit,
         )
 
     def _count_apart(self, scored: LabelledScores) -> PartTallies:
         """Rows in groups, each of which has its own counts, and rows that are so few that they are sorted instead."""
-        folds = {key: self._tally(rows) for key, rows in scored.folds().items()}
-        return PartTallies(self._tally(scored), folds)
-
-    def _tally(self, scored: LabelledScores) -> ScoreTally:
-        weight, group, k = scored.weight, scored.group, len(self.labels)
-        losses = None
-        if not self.per_class:
-            if scored.probable:
-                losses = tally(scored.scores, scored.codes, weight, group=group)
-            bins = bins_of(scored.scores, scored.codes, 2, weight=weight, group=group)
-            return ScoreTally((bins,), losses, self.unfit)
-        if scored.probable:
-            losses = tally_classes(scored.scores, scored.codes, weight, group=group, n_classes=k)
-        every = tuple(
-            bins_of(
-                np.ascontiguousarray(scored.scores[:, at]), sided(scored.codes, at, k), class_columns(k),
-                weight=weight, group=group, most=most_bins(k),
-            )
-            for at in range(k)
-        )  # fmt: skip
-        return ScoreTally(every, losses, self.unfit, self.labels)
+        labels = self.labels if self.per_class else ()
+        return PartTallies(scored.tally(labels), {key: rows.tally(labels) for key, rows in scored.folds().items()})
 
 
 def count_on_workers(rows: nw.LazyFrame[Any], task: ScoreTask, most: int, needed: int = 0) -> PartTallies | None:
@@ -232,13 +201,8 @@ def count_on_workers(rows: nw.LazyFrame[Any], task: ScoreTask, most: int, needed
 
 def is_on_dask() -> bool:
     """Whether the workers of Dask have heldout, in the version that asks; without a cluster they are this process."""
-    try:
-        from distributed import get_client
-
-        client = get_client()
-    except (ImportError, ValueError):
-        return True
-    return set(client.run(_version_teller()).values()) == {_our_version()}
+    client = find_client()
+    return client is None or set(client.run(_version_teller()).values()) == {_our_version()}
 
 
 # Whether the workers of a Spark session have this version of heldout; asked once of each.
@@ -257,7 +221,7 @@ def is_on_spark(session: Any) -> bool:
                 yield pa.RecordBatch.from_pydict({"version": [tell()]})
 
         try:
-            with _without_warnings():
+            with without_pandas_warning():
                 told = session.range(1, numPartitions=1).mapInArrow(tell_batches, "version string").collect()
         except Exception:  # noqa: BLE001 - no Python or no Arrow there: whatever is missing, expressions do without
             told = []
@@ -285,18 +249,10 @@ def _version_teller() -> Callable[[], str]:
 
 
 def _count_on_spark(native: Any, task: ScoreTask) -> PartTallies | None:
-    with _without_warnings():
-        counted = native.mapInArrow(_counting(task), "nest int, part int, counted binary")
-        parts = counted.groupBy("nest").applyInArrow(_merge_nest, "nest int, counted binary").collect()
+    with without_pandas_warning():
+        counted = native.mapInArrow(_counting(task), "nest long, part long, counted binary")
+        parts = counted.groupBy("nest").applyInArrow(_merge_nest, "nest long, counted binary").collect()
     return merge_packed(bytes(row["counted"]) for row in sorted(parts, key=lambda row: int(row["nest"])))
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Spark says of every new pandas, which is not used here, that it does not know it yet."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        yield
 
 
 def _counting(task: ScoreTask) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -306,13 +262,10 @@ def _counting(task: ScoreTask) -> Callable[[Iterator[Any]], Iterator[Any]]:
         import pyarrow as pa
         from pyspark import TaskContext
 
-        counted = task.count(_gathered(batches))
-        if counted is not None:
+        if counted := pack(task.count(_gathered(batches))):
             context = TaskContext.get()
             part = 0 if context is None else context.partitionId()
-            kinds = pa.schema({"nest": pa.int32(), "part": pa.int32(), "counted": pa.binary()})
-            row = {"nest": [part % MOST_PARTS], "part": [part], "counted": [counted.packed()]}
-            yield pa.RecordBatch.from_pydict(row, kinds)
+            yield pa.RecordBatch.from_pydict({"nest": [part % MOST_PARTS], "part": [part], "counted": [counted]})
 
     return count
 
@@ -338,9 +291,8 @@ def _merge_nest(table: Any) -> Any:
     import pyarrow as pa
 
     ordered = table.sort_by("part")
-    merged = merge_packed(ordered.column("counted").to_pylist())
-    columns = {"nest": ordered.column("nest").to_pylist()[:1], "counted": [] if merged is None else [merged.packed()]}
-    return pa.Table.from_pydict(columns, pa.schema({"nest": pa.int32(), "counted": pa.binary()}))
+    merged = pack(merge_packed(ordered.column("counted").to_pylist()))
+    return pa.Table.from_pydict({"nest": ordered.column("nest").to_pylist()[:1], "counted": [merged]})
 
 
 def _count_on_dask(native: Any, task: ScoreTask) -> PartTallies | None:
@@ -348,19 +300,13 @@ def _count_on_dask(native: Any, task: ScoreTask) -> PartTallies | None:
     from dask.base import compute
     from dask.delayed import delayed
 
-    count, merge = delayed(_count_partition), delayed(_merge_parts)
+    count, merge = delayed(_count_partition), delayed(lambda parts: pack(merge_packed(parts)))
     parts = [count(task, part) for part in native.to_delayed()]
     while len(parts) > MOST_PARTS:
         parts = [merge(parts[at : at + MOST_PARTS]) for at in range(0, len(parts), MOST_PARTS)]
     counted: Sequence[bytes] = compute(*parts)  # type: ignore[no-untyped-call]
-    return merge_packed(part for part in counted if part)
+    return merge_packed(counted)
 
 
 def _count_partition(task: ScoreTask, part: Any) -> bytes:
-    counted = task.count([part])
-    return b"" if counted is None else counted.packed()
-
-
-def _merge_parts(parts: Sequence[bytes]) -> bytes:
-    merged = merge_packed(part for part in parts if part)
-    return b"" if merged is None else merged.packed()
+    return pack(task.count([part]))

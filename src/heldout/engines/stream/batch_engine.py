@@ -2,82 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from heldout.engines.compiled import is_worth_it
 from heldout.engines.memory import MOST_PAIRED, refuse_copies, refuse_repeated
-from heldout.engines.score_tallies import ScoreKind, TakenRows, Tallies, refine_tallies
+from heldout.engines.score_tallies import Jobs, ScoreKind, Tallies, refine_tallies
 from heldout.engines.stream.batch_columns import (
     StreamRoles,
     ValueFaults,
+    absent,
     check_numbers,
     check_unchanged,
-    classes_met,
-    pairs_met,
+    combinations_met,
     present,
     settled,
     slice_plans,
     stream_roles,
     with_scores,
 )
-from heldout.engines.stream.rows import CountedBatch, RowReader
+from heldout.engines.stream.rows import RowReader
 from heldout.errors import HeldoutError, OptionError, ValuesError
 from heldout.evidence.counted import Counted, weightless_note
 from heldout.files.batches import Batches
 from heldout.predictions.case_values import ROUNDED, TAKEN_AS_SCORES, Confidences, refuse_confidences, weights
+from heldout.predictions.label_encoding import encode
 from heldout.predictions.score_columns import class_of
-from heldout.predictions.source import ReadOptions, Source, idle_columns, named_roles
+from heldout.predictions.source import ReadOptions, Source
 from heldout.predictions.table import CHECK_COLUMNS
 from heldout.threads import share_in_turn
-
-if TYPE_CHECKING:
-    import polars as pl
-
-
-# What the number of a row is called where cases have no name.
-ROW = "row number"
-
-
-def scan_batches(batches: Batches, columns: Sequence[str], *, numbered: bool = False) -> Any:
-    r"""These columns as a lazy frame; where it is `numbered`, with the number of each row.
-
-    >>> import pathlib, tempfile
-    >>> from heldout.files.batches import batches_of
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> _ = pathlib.Path(folder.name, "part.csv").write_text("truth,predicted\nyes,no\nno,no\n")
-    >>> scan_batches(batches_of(folder.name), ["predicted"], numbered=True).collect().rows()
-    [(0, 'no'), (1, 'no')]
-    >>> folder.cleanup()
-    """
-    from polars.io.plugins import register_io_source
-
-    wanted = list(dict.fromkeys(columns))
-
-    def read(
-        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        del batch_size
-        # A condition may look at columns that are not asked for; a source without columns would have no rows.
-        read_columns = wanted if predicate is not None or not with_columns else with_columns
-        for frame in batches.frames(read_columns):
-            part = frame.select(read_columns)
-            if predicate is not None:
-                part = part.filter(predicate)
-            if n_rows is not None:
-                part, n_rows = part.head(n_rows), n_rows - min(n_rows, len(part))
-            yield part if with_columns is None else part.select(with_columns)
-            if n_rows == 0:
-                break
-
-    kinds = batches.kinds(wanted)
-    frame = register_io_source(read, schema={column: kinds[column] for column in wanted})
-    return frame.with_row_index(ROW) if numbered else frame
-
 
 # Of every id eight bytes are kept, and twice that when they are put together at the end.
 MOST_IDS = 250_000_000
@@ -85,8 +43,6 @@ MOST_IDS = 250_000_000
 
 def check_ids(batches: Batches, roles: StreamRoles) -> None:
     """Refuse ids that stand in several rows: counts do not tell which predictions are of one case."""
-    import polars as pl
-
     column = roles.wanted["id"]
     hashes: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
     rows = 0
@@ -103,16 +59,12 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
     again = np.unique(all_hashes[1:][all_hashes[1:] == all_hashes[:-1]])
     if not len(again):
         return
-    suspects = pl.Series(again)
-    repeated: pl.DataFrame | None = None
+    suspects, repeated = pl.Series(again), []
     for frame in batches.frames([column]):
         values = frame.get_column(column).drop_nulls()
-        here = values.filter(values.hash().is_in(suspects)).alias("id").to_frame().group_by("id").len("times")
-        repeated = here if repeated is None else pl.concat([repeated, here])
-    if repeated is None:
-        return
+        repeated.append(values.filter(values.hash().is_in(suspects)).alias("id").to_frame().group_by("id").len("times"))
     # Different ids may share a hash; only those that stand twice themselves count.
-    twice = repeated.group_by("id").agg(pl.col("times").sum()).filter(pl.col("times") > 1).sort("id")
+    twice = pl.concat(repeated).group_by("id").agg(pl.col("times").sum()).filter(pl.col("times") > 1).sort("id")
     if not len(twice):
         return
     name, times = twice.row(0)
@@ -157,7 +109,7 @@ def count_stream(
             passes=passes,
         )
         counted = replace(counted, scores=scores, fold_scores=tuple(folds))
-    source = _source(batches, reader)
+    source = reader.roles.source(reader.like)
     return _judge_confidences(batches, counted, source), source
 
 
@@ -166,8 +118,6 @@ def _judge_confidences(batches: Batches, counted: Counted, source: Source) -> Co
 
     Where they may be such, that is said.
     """
-    import polars as pl
-
     scores, columns = counted.scores, dict(source.columns)
     if scores is None or scores.per_class or counted.threshold is not None or "predicted" not in columns:
         return counted
@@ -193,18 +143,21 @@ def _count_table(
     truth = given.wanted["truth"]
     labels: tuple[Any, ...] = ()
     if given.free and not asked.labels:
-        labels = classes_met(first or batches.frames([truth]), truth, given.called["truth"])
+        met = combinations_met(first or batches.frames([truth]), [truth])
+        labels = encode(met.get_column(truth), given.called["truth"]).classes() if met.width else ()
     roles = with_scores(batches, given, asked, labels)
     check_numbers(batches, roles)
-    plans, slice_notes = slice_plans(batches, roles.slices, asked.slices, roles.wanted.get("weight"))
+    plans, slice_notes = slice_plans(batches, roles, asked.slices)
     roles = replace(roles, slices=tuple(plan.name for plan in plans))
     if "id" in roles.wanted:
         check_ids(batches, roles)
-    columns = list(dict.fromkeys([*roles.wanted.values(), *roles.scores]))
-    pairs = pairs_met(first or batches.frames(columns), roles, present(batches, roles))
+    there, classes = present(batches, roles), list(batches.labels.values())
+    pairs = combinations_met((frame.filter(there) for frame in first or batches.frames(roles.taken)), classes)
     if not len(pairs):
         _refuse_all(batches, roles, asked, first)
-    like = settled(pairs, roles, asked, [*_first_notes(roles), *slice_notes])
+    notes = [*(note for *_, note in roles.idle), *([roles.note] if roles.note else []), *slice_notes]
+    pairs = pairs.sort(classes)
+    like = settled(pairs, roles, asked, notes)
     combined = len(plans) * (len(plans) - 1) // 2
     pairwise = combined * (batches.rows or 0) <= MOST_PAIRED
     reader = RowReader(roles, like, pairs, plans, pairwise=pairwise)
@@ -244,21 +197,20 @@ def _count_rows(batches: Batches, reader: RowReader, *, guess: bool) -> tuple[Co
     whole: Counted | None = None
     seen = ValueFaults()
 
-    def read(numbered: tuple[int, pl.DataFrame]) -> tuple[CountedBatch, list[TakenRows]]:
-        piece = reader.piece(numbered[1], numbered[0])
-        taken = [] if piece.scored is None else tallies.take(piece.scored)
-        return replace(piece, scored=None), taken
+    def read(numbered: tuple[int, pl.DataFrame]) -> tuple[ValueFaults, Counted | None, list[Callable[[], Jobs]]]:
+        found, counted, scored = reader.piece(numbered[1], numbered[0])
+        return found, counted, [] if scored is None else tallies.take(scored)
 
     batches.batch = min(batches.batch, SCORES_AT_ONCE // max(len(roles.scores), 1))
     frames = _numbered(reader.frames(batches))
     # The first batches show where scores lie, so that the others need not be put aside.
     pieces = chain(share_in_turn(read, islice(frames, FIRST_BATCHES)), share_in_turn(read, frames))
     while some := list(islice(pieces, tallies.at_once)):
-        tallies.settle([taken for _, taken in some])
-        for piece, _ in some:
-            seen += piece.seen
-            if piece.counted is not None:
-                whole = piece.counted if whole is None else whole + piece.counted
+        tallies.settle([left for *_, left in some])
+        for found, counted, _ in some:
+            seen += found
+            if counted is not None:
+                whole = counted if whole is None else whole + counted
     if whole is None and guess and seen.no_score:
         return None, seen
     if whole is None:
@@ -287,32 +239,12 @@ def _numbered(frames: Iterable[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFram
         start += len(frame)
 
 
-def _first_notes(roles: StreamRoles) -> list[str]:
-    """What is said of columns that were not used."""
-    idle = idle_columns(roles.columns, list(roles.wanted), roles.slices)
-    return [note for *_, note in idle] + ([roles.note] if roles.note else [])
-
-
-def _source(batches: Batches, reader: RowReader) -> Source:
-    roles = reader.roles
-    named = named_roles(dict(roles.wanted), roles.scores, reader.like, made=roles.makes_predicted)
-    idle = idle_columns(roles.columns, list(roles.wanted), roles.slices)
-    return Source(batches.name, tuple(named), roles.guessed, (), tuple(idle))
-
-
 def _refuse_all(batches: Batches, roles: StreamRoles, asked: ReadOptions, first: Sequence[pl.DataFrame]) -> None:
     """Every row lacks something, or every one of the `first`: say what."""
-    import polars as pl
-
-    kinds = batches.kinds(list(dict.fromkeys([*roles.wanted.values(), *roles.scores])))
-
-    def absent(name: str) -> pl.Expr:
-        column = pl.col(name)
-        return column.is_null() | column.is_nan() if kinds[name].is_float() else column.is_null()
-
-    parts = {role: absent(name) for role, name in roles.wanted.items()}
+    kinds = batches.kinds(roles.taken)
+    parts = {role: absent(name, kinds[name]) for role, name in roles.wanted.items()}
     if roles.scores:
-        parts["score"] = pl.any_horizontal([absent(name) for name in roles.scores])
+        parts["score"] = pl.any_horizontal([absent(name, kinds[name]) for name in roles.scores])
     seen = ValueFaults()
     weight = roles.wanted.get("weight")
     for whole in first or batches.frames(list(kinds)):

@@ -3,157 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from heldout.arrays import Integers
 from heldout.engines import memory
+from heldout.engines.labelled_scores import LabelledScores
 from heldout.engines.memory import counted
 from heldout.engines.refinement import FILES_AT_REST
-from heldout.engines.score_tallies import LabelledScores
-from heldout.engines.stream.batch_columns import StreamRoles, ValueFaults, bad_weight
+from heldout.engines.stream.batch_columns import NEVER, StreamRoles, ValueFaults, bad_weight
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
-from heldout.evidence.labels import key_array
 from heldout.files.batches import Batches
 from heldout.predictions.case_values import RawScores, Scores, groups, refuse_two_columns, settle_scores, weights
-from heldout.predictions.label_encoding import DIRECT_RANGE, Coded, refuse_labels
+from heldout.predictions.label_encoding import Coded, refuse_labels
 from heldout.predictions.score_columns import class_of
 from heldout.predictions.slice_plans import SliceColumn, SlicePlan
 from heldout.predictions.table import Predictions
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
-# Up to this many values are compared one by one, by the reader.
+# Up to this many values are compared one by one, which is faster than to look them up.
 FEW = 8
-# What is missing among them, and what the columns are called that tell which each is.
-MISSING = 255
+# What the columns are called that tell which label each row has.
 MARKS = "marks of "
 
 
 class LabelCodes:
-    """The code of every value that a column of labels holds anywhere, looked up batch by batch.
+    """The code of every value that a column of labels holds anywhere, looked up by Polars as it reads.
 
     >>> import polars as pl
-    >>> seen = Coded(np.array([1, 0]), 0, ("a", "b"))
-    >>> LabelCodes(pl.Series(["b", "a"]), seen).coded(pl.Series(["a", None, "b"])).codes.tolist()
+    >>> seen = LabelCodes(pl.Series(["b", "a"]), Coded(np.array([1, 0]), 0, ("a", "b")))
+    >>> seen.read(pl.DataFrame({"y": ["a", None, "b"]}).select(seen.marks("y")).to_series())[0].codes.tolist()
     [0, -1, 1]
     """
 
     def __init__(self, values: pl.Series, coded: Coded) -> None:
-        import polars as pl
-
         if values.dtype == pl.Binary:
             raise refuse_labels(f"The column {values.name!r} holds values of type {values.dtype}")
-        first = values.is_first_distinct().to_numpy()
-        known = values.filter(pl.Series(first))
-        codes = coded.codes[: len(first)][first].astype(np.int64) - coded.offset
-        # Whole numbers that numpy does not hold, or not beside others, are looked up by their digits.
-        self._long = known.dtype in (pl.UInt64, pl.Int128, pl.UInt128)
-        known = known.cast(pl.String) if self._long else known
-        order = known.arg_sort().to_numpy()
-        self._like = coded
-        self._values = known.gather(order)
-        # Missing is the last.
-        self._move = np.append(codes[order], -1)
-        self._enum = pl.Enum(self._values) if self._values.dtype == pl.String else None
-        comparable = self._values.dtype in (pl.String, pl.Boolean) or self._values.dtype.is_integer()
-        self.few = comparable and len(self._values) <= FEW and max(self._move) < FEW
-
-    def coded(self, column: pl.Series) -> Coded:
-        """A batch of the column; a value that is none of those that were met has some code."""
-        return self.read(column)[0]
+        first = values.is_first_distinct()
+        codes = coded.codes[: len(first)][first.to_numpy()].astype(np.int32) - coded.offset
+        self._like, self._values, self._marks = coded, values.filter(first), codes + 1
+        self._few = max(len(codes), int(self._marks.max())) <= FEW
+        self._missing = int(np.iinfo(np.uint8 if self._few else np.int32).max)
 
     def marks(self, name: str) -> pl.Expr:
-        """One more than the code of every value of a column where they are `few`, 0 for one that was not met."""
-        import polars as pl
-
-        named, kind = pl.col(name).cast(pl.String) if self._long else pl.col(name), self._values.dtype
-        codes = zip(self._values.to_list(), self._move.tolist(), strict=False)
-        equal = [(named == pl.lit(value, dtype=kind)).cast(pl.UInt8) * (code + 1) for value, code in codes]
-        return pl.sum_horizontal(equal, ignore_nulls=False).fill_null(MISSING)
-
-    def read_marks(self, column: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
-        """A batch of such marks, and which of its values are none of those that were met; None where all are."""
-        marks = column.to_numpy()
-        if not len(marks) or (marks.min() and marks.max() < MISSING):
-            return Coded(marks - np.uint8(1), 0, self._like.labels, self._like.declared), None
-        codes = np.where(marks == MISSING, -1, marks.astype(np.int64) - 1)
-        strange = marks == 0
-        codes[strange] = 0
-        missing = int(np.count_nonzero(codes < 0))
-        return Coded(codes, 0, self._like.labels, self._like.declared, missing), strange if strange.any() else None
+        """One more than the code of every value of a column, 0 for one that was not met."""
+        column, kind = pl.col(name), self._values.dtype
+        column = column.fill_nan(None) if kind.is_float() else column
+        if self._few:
+            known = zip(self._values.to_list(), self._marks.tolist(), strict=True)
+            equal = [(column == pl.lit(value, dtype=kind)).cast(pl.UInt8) * mark for value, mark in known]
+            return pl.sum_horizontal(equal, ignore_nulls=False).fill_null(self._missing)
+        marks = column.replace_strict(self._values, pl.Series(self._marks), default=0, return_dtype=pl.Int32)
+        return pl.when(column.is_null()).then(pl.lit(self._missing, dtype=pl.Int32)).otherwise(marks)
 
     def read(self, column: pl.Series) -> tuple[Coded, NDArray[np.bool_] | None]:
-        """A batch of the column, and which of its values are none of those that were met; None where all are."""
-        import polars as pl
-
-        places, strange = self._places(column.cast(pl.String) if self._long else column)
-        codes = self._move[places]
+        """A batch of such marks, and which of its values are none of those that were met; None where all are."""
+        marks, like = column.to_numpy(), self._like
+        if not len(marks) or (marks.min() and marks.max() < self._missing):
+            return Coded(marks - marks.dtype.type(1), 0, like.labels, like.declared), None
+        codes, strange = marks.astype(np.int64) - 1, marks == 0
+        codes[marks == self._missing] = -1
+        codes[strange] = 0
         missing = int(np.count_nonzero(codes < 0))
-        return Coded(codes, 0, self._like.labels, self._like.declared, missing), strange if strange.any() else None
-
-    def _places(self, column: pl.Series) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """The place of every value among those that were met, the last for what is missing, and which are not there."""
-        import polars as pl
-
-        absent = len(self._values)
-        if self._enum is not None:
-            codes = column.cast(self._enum, strict=False).to_physical().cast(pl.Int64)
-            gone = column.is_null().to_numpy()
-            strange = codes.is_null().to_numpy() & ~gone
-            return np.where(gone, absent, codes.fill_null(0).to_numpy()), strange
-        physical = self._values.to_physical() if self._values.dtype == pl.Enum else self._values
-        known = physical.cast(pl.Float64 if physical.dtype.is_float() else pl.Int64).to_numpy()
-        plain = (column.to_physical() if column.dtype == pl.Enum else column).cast(
-            pl.Float64 if physical.dtype.is_float() else pl.Int64
-        )
-        if physical.dtype.is_float():
-            numbers = plain.fill_null(np.nan).to_numpy()
-            gaps = np.isnan(numbers)
-        else:
-            gaps = plain.is_null().to_numpy()
-            numbers = (plain.fill_null(known[0]) if plain.null_count() else plain).to_numpy()
-        # The difference of two whole numbers of 64 bits may be longer.
-        if not physical.dtype.is_float() and int(known[-1]) - int(known[0]) < DIRECT_RANGE:
-            table = np.zeros(known[-1] - known[0] + 1, dtype=np.int64)
-            table[known - known[0]] = np.arange(len(known))
-            places = table[np.clip(numbers, known[0], known[-1]) - known[0]]
-        else:
-            places = np.minimum(np.searchsorted(known, numbers), absent - 1)
-        return np.where(gaps, absent, places), (known[places] != numbers) & ~gaps
-
-
-@dataclass(frozen=True, eq=False)
-class CountedBatch:
-    """What was counted of one batch; nothing but what was seen, where none of its rows can be counted.
-
-    `scored` are its rows, where whoever counts scores in bins still has to see them.
-    """
-
-    seen: ValueFaults
-    counted: Counted | None = None
-    scored: LabelledScores | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class RowPlaces:
-    """Where the rows that are left of a batch stand in the whole: all of them in a row, or at some places after it."""
-
-    start: int
-    kept: Integers | None = None
-
-    def __getitem__(self, row: int) -> int:
-        return self.start + int(row if self.kept is None else self.kept[row])
-
-    def taken(self, keep: NDArray[np.bool_]) -> RowPlaces:
-        """Those of the rows to keep."""
-        return RowPlaces(self.start, np.flatnonzero(keep) if self.kept is None else self.kept[keep])
+        return Coded(codes, 0, like.labels, like.declared, missing), strange if strange.any() else None
 
 
 class RowReader:
@@ -192,39 +108,38 @@ class RowReader:
             self._scores = tuple(named[label] for label in like.labels)
 
     def frames(self, batches: Batches) -> Iterator[pl.DataFrame]:
-        """Read a table anew; where a column has few labels, the reader tells which each of them is."""
-        import polars as pl
-
-        marks = {role: codes for role, codes in self._codes.items() if codes.few}
-        wanted = [name for role, name in self.roles.wanted.items() if role not in marks]
+        """Read a table anew; the reader tells which label each row has."""
+        wanted = [name for role, name in self.roles.wanted.items() if role not in self._codes]
         made = [pl.col(name) for name in dict.fromkeys([*wanted, *self.roles.scores, *self.roles.slices])]
-        made += [codes.marks(self.roles.wanted[role]).alias(MARKS + role) for role, codes in marks.items()]
+        made += [codes.marks(self.roles.wanted[role]).alias(MARKS + role) for role, codes in self._codes.items()]
         return batches.frames(self.roles.every(), made)
 
-    def piece(self, frame: pl.DataFrame, start: int) -> CountedBatch:
-        """Count a batch, whose first row is that place in the whole; rows of weight 0 are only told."""
+    def piece(self, frame: pl.DataFrame, start: int) -> tuple[ValueFaults, Counted | None, LabelledScores | None]:
+        """What was seen in a batch whose first row has that place, its counts, and scores not counted yet.
+
+        Rows of weight 0 are only told; there are no counts where no row can be counted.
+        """
         found = self._read(frame, start)
         if isinstance(found, ValueFaults):
-            return CountedBatch(found)
+            return found, None, None
         seen, predictions = found
-        scored = None if self.apart else self._scored(predictions)
+        scored = None if self.apart or predictions.scores is None else LabelledScores.of(predictions)
         plain = replace(predictions, scores=None) if scored is not None else predictions
-        missing: dict[str, int] = {}
-        return CountedBatch(
-            seen, counted(plain, rows=seen.rows, missing=missing, lost=seen.lost, pairs=self.pairwise), scored
-        )
+        return seen, counted(plain, pairs=self.pairwise), scored
 
     def scored(self, frame: pl.DataFrame) -> LabelledScores | None:
         """The scores of the rows that lack nothing; None where there is no such row."""
         found = self._read(frame)
-        return None if isinstance(found, ValueFaults) else self._scored(found[1])
+        return None if isinstance(found, ValueFaults) else LabelledScores.of(found[1])
 
     def _read(self, frame: pl.DataFrame, start: int = 0) -> ValueFaults | tuple[ValueFaults, Predictions]:
         """What was seen in a batch, and its rows that lack nothing, if there are any and their values are sound."""
-        given, places = len(frame), RowPlaces(start)
+        given = len(frame)
+        # Where the rows that are left of the batch stand in the whole.
+        places: Sequence[int] | Integers = range(start, start + given)
         if "weight" in self.roles.wanted:
             keep = weights(frame.get_column(self.roles.wanted["weight"]), self.roles.called["weight"]) != 0
-            frame, places = (frame, places) if keep.all() else (frame.filter(keep), places.taken(keep))
+            frame, places = (frame, places) if keep.all() else (frame.filter(keep), _places(places, keep))
         if not len(frame):
             return ValueFaults(weightless=given)
         columns = self._columns(frame)
@@ -235,14 +150,14 @@ class RowReader:
             weightless=given - len(frame),
             lost=0 if lost is None else int(np.count_nonzero(lost)),
             missing={role: int(np.count_nonzero(gap)) for role, gap in gaps.items()},
-            first_lost=-1 if lost is None else places[int(lost.argmax())],
+            first_lost=NEVER if lost is None else int(places[int(lost.argmax())]),
         )
         keep = None if lost is None else ~lost
         if "score" in columns:
             seen += _without_score(columns["score"], places)
         if keep is not None:
             columns = {role: _taken(column, keep) for role, column in columns.items()}
-            places = places.taken(keep)
+            places = _places(places, keep)
         if not len(columns["truth"]):
             return seen
         if "weight" in columns:
@@ -258,10 +173,7 @@ class RowReader:
         columns: dict[str, Any] = {}
         unknown: dict[str, NDArray[np.bool_]] = {}
         for role, codes in self._codes.items():
-            if codes.few:
-                columns[role], strange = codes.read_marks(frame.get_column(MARKS + role))
-            else:
-                columns[role], strange = codes.read(frame.get_column(wanted[role]))
+            columns[role], strange = codes.read(frame.get_column(MARKS + role))
             if strange is not None:
                 unknown[role] = strange
         if "weight" in wanted:
@@ -336,24 +248,6 @@ class RowReader:
             raise refuse_two_columns(self.roles.scores, scores.unfit)
         return scores
 
-    def _scored(self, predictions: Predictions) -> LabelledScores | None:
-        if predictions.scores is None:
-            return None
-        truth, group = predictions.truth, predictions.group
-        places = predictions.truth_place
-        if not predictions.scores.per_class:
-            labels = predictions.labels
-            places = places == (labels.index(predictions.positive) if predictions.positive is not None else 1)
-        elif len(predictions.labels) < 1 << 8:
-            places = places.astype(np.uint8)
-        keyed = None
-        if group is not None:
-            groups_present, group_index = np.unique(group.codes.astype(np.int64) - group.offset, return_inverse=True)
-            keyed = group_index, key_array([group.labels[code] for code in groups_present.tolist()])
-        probable = predictions.scores.is_probability
-        codes = places[truth.codes if not truth.offset else truth.codes.astype(np.int64) - truth.offset]
-        return LabelledScores(predictions.scores.values, codes, predictions.weight, keyed, predictions.fold, probable)
-
 
 def _gaps(columns: dict[str, Any]) -> dict[str, NDArray[np.bool_]]:
     """Where each role lacks a value, of the roles that do somewhere."""
@@ -374,28 +268,33 @@ def _total(values: NDArray[Any]) -> float:
         return float(np.add.reduce(values, axis=None))
 
 
-def _without_score(values: NDArray[Any], places: RowPlaces) -> ValueFaults:
+def _without_score(values: NDArray[Any], places: Sequence[int] | Integers) -> ValueFaults:
     """In how many rows a score is missing or not finite."""
     if np.isfinite(_total(values)):
         return ValueFaults()
     bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
     number = int(np.count_nonzero(bad))
-    return ValueFaults(no_score=number, first_no_score=places[int(bad.argmax())] if number else -1)
+    return ValueFaults(no_score=number, first_no_score=int(places[int(bad.argmax())]) if number else NEVER)
+
+
+def _places(places: Any, keep: NDArray[np.bool_]) -> Integers:
+    """Those of the places whose rows are kept."""
+    return places[keep] if isinstance(places, np.ndarray) else places.start + np.flatnonzero(keep)
 
 
 def _taken(column: Any, keep: NDArray[np.bool_]) -> Any:
     return column.taken(keep) if isinstance(column, Coded) else column[keep]
 
 
-def _classes_by_score(values: NDArray[Any], places: RowPlaces) -> ValueFaults:
+def _classes_by_score(values: NDArray[Any], places: Sequence[int] | Integers) -> ValueFaults:
     """What the scores of some rows are."""
     low, high = float(values.min()), float(values.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         bad = ~np.isfinite(values)
         row = int((bad.any(axis=1) if bad.ndim == 2 else bad).argmax())
-        return ValueFaults(infinite=int(np.count_nonzero(bad)), first_infinite=places[row])
+        return ValueFaults(infinite=int(np.count_nonzero(bad)), first_infinite=int(places[row]))
     if values.ndim == 1:
         return ValueFaults(low=low, high=high)
     off = np.abs(values.sum(axis=1, dtype=np.float64) - 1)
     worst = int(off.argmax())
-    return ValueFaults(low=low, high=high, off=float(off[worst]), total=float(values[worst].sum()), worst=places[worst])
+    return ValueFaults(low=low, high=high, furthest=(float(off[worst]), float(values[worst].sum()), int(places[worst])))

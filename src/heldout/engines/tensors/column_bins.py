@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from heldout.engines.tensors.kernels import LONGEST, count_grid, sum_positive
 from heldout.engines.tensors.ladder_cells import bins_of_counters, find_cells
@@ -21,8 +22,10 @@ MANY = 1 << 17
 LOOKED_AT, MARKS = 1 << 22, 24
 # An odd number whose multiples spread over all numbers of 64 bits: 2**64 over the golden ratio, as a signed one.
 SPREAD = 0x9E3779B97F4A7C15 - (1 << 64)
-# Bins of several columns are counted at once, as long as the counters are at most this many.
-COUNTERS = 1 << 24
+# A grid so much finer is tried next: of very many classes most probabilities are tiny, and a few are large.
+FINEST = 7
+# Bins of several columns are counted at once, as long as the counters are at most this many; on the finest grids more.
+COUNTERS, MOST_COUNTERS = 1 << 24, 1 << 26
 # Exponents of powers of two with which floats of 32 bits are multiplied without rounding.
 SAFE = 100
 SIGN = -(1 << 31)
@@ -46,8 +49,6 @@ def positive_bins(
 
 def _is_crowded(scores: Any, most: int) -> bool:
     """Whether more than so many distinct scores are certain: their bits, stirred, mostly leave marks of their own."""
-    import torch
-
     if len(scores) <= most:
         return False
     some = scores[:: max(len(scores) // LOOKED_AT, 1)].double() + 0.0
@@ -58,8 +59,6 @@ def _is_crowded(scores: Any, most: int) -> bool:
 
 def _ends(values: Any) -> Any:
     """The least and the greatest of every column, as floats of 64 bits."""
-    import torch
-
     return torch.stack(torch.aminmax(values, dim=0)).double() + 0.0
 
 
@@ -74,10 +73,15 @@ def columns_bins(
     found: list[ScoreBins | None] = [None] * columns
     tables = 2 if sided else k
     if weight is None and most < len(values) <= LONGEST:
-        at_once = max(COUNTERS // (_cells(most) * tables), 1)
-        for start in range(0, columns, at_once):
-            some = slice(start, min(start + at_once, columns))
-            found[some] = _on_grid(values[:, some], codes, tables, most, start if sided else None)
+        for finer, counters in _grids(most, tables):
+            at_once = max(counters // ((most << finer) * tables), 1)
+            for start in range(0, columns, at_once):
+                some = slice(start, min(start + at_once, columns))
+                if None in found[some]:
+                    made = _on_grid(values[:, some], codes, tables, most, start if sided else None, finer)
+                    found[some] = [
+                        own if known is None else known for known, own in zip(found[some], made, strict=True)
+                    ]
     for at, bins in enumerate(found):
         if bins is None:
             own = (codes == at).long() if sided else codes
@@ -85,26 +89,26 @@ def columns_bins(
     return tuple(bins for bins in found if bins is not None)
 
 
-def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> list[ScoreBins | None]:
+def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None, finer: int) -> list[ScoreBins | None]:
     """Bins of columns whose scores lie so densely that the grid is coarse; None for the others.
 
-    The grid is as fine as needed: its cells are counted, and joined in pairs until at most `most` are met.
+    The grid has up to `most` times 2**finer cells. They are counted, and joined in pairs until at most `most` are met.
     """
-    import torch
-
     low, high = fetch(_ends(values))
-    exponent = _exponents(low, high, most)
+    exponent = _exponents(low, high, most << finer)
     scale = np.exp2(-exponent.astype(np.float64))
-    first = np.floor(low * scale) // 16 * 16
+    # Whole pairs of pairs at every level.
+    step = 2 << finer
+    first = np.floor(low * scale) // step * step
     sizes = np.floor(high * scale) - first + 1
     usable = (np.abs(exponent) < SAFE) & (np.maximum(np.abs(low), np.abs(high)) * scale < WHOLE / 2) & (high > low)
     if not usable.any():
         return [None] * values.shape[1]
-    size = int(-(-sizes[usable].max() // 16) * 16)
+    size = int(-(-sizes[usable].max() // step) * step)
     table = count_grid(values, codes, k, scale * usable, first * usable, size, own)
     met = table.any(dim=2)
     levels, numbers = [met], [met.sum(dim=1)]
-    for _ in range(FINER + 1):
+    for _ in range(finer + 1):
         levels.append(levels[-1].reshape(len(met), -1, 2).any(dim=2))
         numbers.append(levels[-1].sum(dim=1))
     counted = fetch(torch.stack(numbers))
@@ -131,15 +135,17 @@ def _on_grid(values: Any, codes: Any, k: int, most: int, own: int | None) -> lis
     return found
 
 
-def _cells(most: int) -> int:
-    """So many cells of a grid are counted where at most so many bins may be met."""
-    return most << (FINER if most < MANY else FINER_OF_MANY)
+def _grids(most: int, tables: int) -> list[tuple[int, int]]:
+    """The grids that are tried: by which power of two they are finer than so many bins, and the room for counters."""
+    first = FINER if most < MANY else FINER_OF_MANY
+    room = (most << FINEST) * tables <= MOST_COUNTERS
+    return [(first, COUNTERS), *([(FINEST, MOST_COUNTERS)] if room else [])]
 
 
-def _exponents(low: Any, high: Any, most: int) -> Any:
-    """For each column the exponent with which its range takes about as many bins as there are counters."""
+def _exponents(low: Any, high: Any, cells: int) -> Any:
+    """For each column the exponent with which its range takes about so many bins."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        part, power = np.frexp((high / 2 - low / 2) / (_cells(most) // 2))
+        part, power = np.frexp((high / 2 - low / 2) / (cells // 2))
     return power + (part > 0.5)
 
 
@@ -147,8 +153,6 @@ def sorted_bins(
     scores: Any, codes: Any, k: int, *, weight: Any = None, most: int = MOST, ladder: Ladder | None = None
 ) -> ScoreBins:
     """Bins of one column by a sort: one for each distinct score, or of the ladder, or of the finest grid with room."""
-    import torch
-
     if weight is None and scores.dtype == torch.float32:
         distinct, place, code, rows = _packed(scores, codes, k)
         sums: Sequence[Any] = ()
@@ -180,8 +184,6 @@ def sorted_bins(
 
 def _runs(ordered: Any) -> tuple[Any, Any]:
     """For each of some numbers in order the place of its value among the distinct ones, and these."""
-    import torch
-
     new = torch.cat([torch.zeros(1, dtype=torch.bool, device=ordered.device), ordered[1:] != ordered[:-1]])
     place = new.cumsum(0)
     new[0] = True
@@ -194,8 +196,6 @@ def _packed(scores: Any, codes: Any, k: int) -> tuple[Any, Any, Any, Any]:
     The bits of a float, read as a whole number, are in its order once those of negative floats are turned, so a key
     holds the score and the class, and one sort of keys does everything.
     """
-    import torch
-
     cells, rows = count_keys(scores, codes, k)
     bits, code = unpack(cells, k)
     place, distinct = _runs(bits)
@@ -209,8 +209,6 @@ def count_keys(scores: Any, codes: Any, k: int) -> tuple[Any, Any]:
     Keys are of 32 bits where two classes without negative scores fit. They are sorted by themselves: torch.sort would
     carry along the place of every row, which takes many times the room.
     """
-    import torch
-
     bits = (scores + 0.0).view(torch.int32)
     if k == 2 and bool(scores.amin() >= 0):
         keys = bits.bitwise_left_shift_(1).bitwise_or_(codes.to(torch.int32)).bitwise_xor_(SIGN)
@@ -223,8 +221,6 @@ def count_keys(scores: Any, codes: Any, k: int) -> tuple[Any, Any]:
 
 def unpack(keys: Any, k: int) -> tuple[Any, Any]:
     """The turned bits of the score, and the class, of each key."""
-    import torch
-
     if keys.dtype == torch.int32:
         wide = (keys ^ SIGN).long() & 0xFFFFFFFF
         return wide >> 1, wide & 1
@@ -234,8 +230,6 @@ def unpack(keys: Any, k: int) -> tuple[Any, Any]:
 
 def _base(distinct: Any, most: int) -> int:
     """The smallest exponent for which distinct scores, in order, meet at most `most` bins: as the grid has it."""
-    import torch
-
     below = distinct < 0
     bits = distinct.abs().view(torch.int64) - below.long()
     field = bits >> 52
@@ -252,8 +246,6 @@ def _base(distinct: Any, most: int) -> int:
 
 def _floored(scores: Any, exponent: int) -> Any:
     """The lower edge of each score's bin, as the grid has it."""
-    import torch
-
     if abs(exponent) >= WIDEST - 1:
         from heldout.evidence.bin_grid import floor_to
 

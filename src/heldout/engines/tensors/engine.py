@@ -8,23 +8,23 @@ of it. Whatever is rare (missing values, infinite scores, rows of weight 0, conf
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from heldout.arguments import require
-from heldout.engines.memory import most_bins, positive_among
+from heldout.engines.confusion_cells import ConfusionCells
+from heldout.engines.memory import positive_among
 from heldout.engines.tensors import loss_sums
 from heldout.engines.tensors.column_bins import columns_bins, positive_bins
 from heldout.engines.tensors.kernels import AT_ONCE, count_cells
 from heldout.engines.tensors.transfers import fetch
-from heldout.evidence import Confusion, Label
-from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns
-from heldout.evidence.labels import places
-from heldout.evidence.partitions import FoldCounts, SliceCounts
+from heldout.evidence.counted import Counted, CountedColumn, ScoreTally, class_columns, most_bins
+from heldout.evidence.partitions import SliceCounts
 from heldout.evidence.probabilities import Probabilities
 from heldout.predictions.case_values import NOISE, RawScores, check_weight_range, noise_note, whole_of
 from heldout.predictions.device_arrays import as_tensor, device_tensor
@@ -97,8 +97,6 @@ class _Batch:
 
     def look(self) -> _Ends | None:
         """The ends of every column, all read at once; None where a value is missing, or is none."""
-        import torch
-
         labels = [column for column in (self.truth, self.predicted) if column is not None]
         found = [end for column in labels for end in _numbers(column).aminmax()]
         # Nan and infinities are not whole either.
@@ -117,8 +115,6 @@ class _Batch:
 
     def _extremes(self) -> Any:
         """The rows with the lowest score, the highest, and the sum that is farthest from 1; nan is beyond all."""
-        import torch
-
         if self.score.ndim == 1:
             low, high = self.score.argmin(), self.score.argmax()
             return torch.stack([low, high, high])
@@ -174,8 +170,6 @@ def _moved(values: Any, role: str, device: Any) -> Any:
 
 def _tensor_of(values: Any) -> Any:
     """A tensor, or what an array of numbers becomes as one."""
-    import torch
-
     tensor = as_tensor(values)
     if tensor is not None or not isinstance(values, np.ndarray | list) or hasattr(values, "mask"):
         return tensor
@@ -190,8 +184,6 @@ def _tensor_of(values: Any) -> Any:
 
 def _as_role(tensor: Any, role: str) -> Any:
     """The kind of numbers in which a column is worked on; None where labels are whole numbers that torch cannot add."""
-    import torch
-
     if role == "weight":
         return tensor.double()
     if role != "score":
@@ -272,8 +264,6 @@ def _numbers(column: Any) -> Any:
 
 def _as_given(values: NDArray[np.int64], column: Any) -> NDArray[Any]:
     """Labels as an array of the kind that was given: booleans are other labels than 0 and 1."""
-    import torch
-
     return values.astype(bool) if column.dtype == torch.bool else values
 
 
@@ -295,18 +285,17 @@ def _count(batch: _Batch, ends: _Ends, settled: _Settled) -> Counted:
     if values is not None or not plain:
         true = _places(batch.truth, ends.truth, settled.truth, _rows_places(seen.truth, seen.truth_place))
     if plain and settled.cells is not None:
-        confusion = _cells_confusion(settled)
+        confusion = _settled_cells(settled).confusion()
     else:
         called = _called(batch, ends, settled, values)
-        confusion = _confusion(true, called, batch.weight, seen)
-    labels = confusion.labels
+        confusion = _count_cells(true, called, batch, seen).confusion()
 
     def divide(*columns: SliceColumn) -> SliceCounts:
-        return _slices(columns, (true, called), batch.weight, seen.labels, labels)
+        return _count_cells(true, called, batch, seen, *columns).slices()
 
     return Counted(
         confusion=confusion,
-        positive=positive_among(seen, labels),
+        positive=positive_among(seen, confusion.labels),
         threshold=seen.threshold if seen.scores is not None else None,
         scores=None if values is None else _tally(values, true, batch, seen),
         slices=tuple(
@@ -328,8 +317,6 @@ def _rows_places(column: Coded, place: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _places(column: Any, ends: tuple[int, int], values: NDArray[np.int64], places: NDArray[np.int64]) -> Any:
     """The class of every row of the batch, as a place among the labels."""
-    import torch
-
     table = np.zeros(ends[1] - ends[0] + 1, dtype=np.int16)
     table[values - ends[0]] = places
     whole = column.to(torch.int32) if column.is_floating_point() else _numbers(column)
@@ -357,8 +344,6 @@ def _scores(batch: _Batch, settled: _Settled) -> Any:
 
 def _called(batch: _Batch, ends: _Ends, settled: _Settled, values: Any) -> Any:
     """The predicted class of every row, as a place among the labels."""
-    import torch
-
     seen = settled.rows
     if batch.predicted is not None:
         places = _rows_places(seen.predicted, seen.predicted_place)
@@ -375,50 +360,33 @@ def _called(batch: _Batch, ends: _Ends, settled: _Settled, values: Any) -> Any:
     return (called if at else ~called).view(torch.uint8)
 
 
-def _cells_confusion(settled: _Settled) -> Confusion:
-    """The confusion matrix of rows that were counted by their labels already."""
+def _count_cells(true: Any, called: Any, batch: _Batch, seen: Predictions, *columns: SliceColumn) -> ConfusionCells:
+    """The cells that rows with these places of classes meet, in every slice or every combination of slices."""
+    k, parts, rows = len(seen.labels), 1, true
+    if columns:
+        part: Any = 0
+        for column in columns:
+            part = part * len(column.labels) + torch.as_tensor(column.codes.astype(np.int64), device=true.device)
+            parts *= len(column.labels)
+        rows = part * k + true.long()
+    cases = count_cells(rows, called, (0, parts * k - 1), (0, k - 1))
+    there, sums = cases.nonzero()[:, 0], []
+    if batch.weight is not None:
+        key = rows.long() * k + called
+        powers = batch.weight, batch.weight * batch.weight
+        sums = [key.new_zeros(len(cases), dtype=own.dtype).scatter_add_(0, key, own)[there] for own in powers]
+    cell, *found = (fetch(numbers) for numbers in (there, cases[there], *sums))
+    weights, squares = found[1:] or (None, None)
+    cells = ConfusionCells(seen.labels, cell // k % k, cell % k, found[0], weights, squares, cell // (k * k))
+    return cells.among(declared=seen.keep_labels)
+
+
+def _settled_cells(settled: _Settled) -> ConfusionCells:
+    """The cells of rows that were counted by their labels already."""
     seen, cells = settled.rows, require(settled.cells, "labels were counted")
-    k = len(seen.labels)
-    both = (_rows_places(seen.truth, seen.truth_place), _rows_places(seen.predicted, seen.predicted_place))
-    table = np.zeros((k, k), dtype=np.int64)
-    np.add.at(table, (both[0][: len(cells)], both[1][: len(cells)]), cells)
-    met = np.nonzero(table)
-    return _of_cells(seen, met, table[met])
-
-
-def _confusion(true: Any, called: Any, weight: Any, seen: Predictions) -> Confusion:
-    k = len(seen.labels)
-    cases = count_cells(true, called, (0, k - 1), (0, k - 1))
-    there = cases.nonzero()[:, 0]
-    sums = [] if weight is None else [part[there] for part in _sums(true.long() * k + called, weight, k * k)]
-    found = [fetch(part) for part in (there // k, there % k, cases[there], *sums)]
-    return _of_cells(seen, (found[0], found[1]), *found[2:])
-
-
-def _sums(key: Any, weight: Any, size: int) -> list[Any]:
-    """The sums of weights and of their squares by key."""
-    return [key.new_zeros(size, dtype=power.dtype).scatter_add_(0, key, power) for power in (weight, weight * weight)]
-
-
-def _of_cells(
-    seen: Predictions,
-    met: tuple[NDArray[Any], ...],
-    cases: NDArray[Any],
-    sums: NDArray[Any] | None = None,
-    squares: NDArray[Any] | None = None,
-) -> Confusion:
-    """The confusion matrix of the cells met, without classes that neither column holds unless they were declared."""
-    rows, columns = met
-    labels = seen.labels
-    if not seen.keep_labels:
-        occurring = np.zeros(len(labels), dtype=bool)
-        occurring[rows] = occurring[columns] = True
-        move = np.cumsum(occurring) - 1
-        rows, columns = move[rows], move[columns]
-        labels = tuple(label for label, there in zip(labels, occurring.tolist(), strict=True) if there)
-    if sums is None or squares is None:
-        return Confusion(labels, rows, columns, cases)
-    return Confusion(labels, rows, columns, sums, squares=squares, rows=cases)
+    sides = (seen.truth, seen.truth_place), (seen.predicted, seen.predicted_place)
+    truth, predicted = (_rows_places(*side)[: len(cells)] for side in sides)
+    return ConfusionCells(seen.labels, truth, predicted, cells).among(declared=seen.keep_labels)
 
 
 def _tally(values: Any, true: Any, batch: _Batch, seen: Predictions) -> ScoreTally:
@@ -430,50 +398,15 @@ def _tally(values: Any, true: Any, batch: _Batch, seen: Predictions) -> ScoreTal
         if not scores.is_probability:
             return ScoreTally(columns_bins(values[:, None], positive, 2, weight=weight), None, scores.unfit)
         own_bins, sums = positive_bins(values, positive, eps, weight=weight)
-        return ScoreTally((own_bins,), _probabilities(sums, weight), scores.unfit)
+        return ScoreTally((own_bins,), _probabilities(sums), scores.unfit)
     k, state = len(labels), None
     sided = class_columns(k) != k
     bins = columns_bins(values, true, k, weight=weight, most=most_bins(k), sided=sided)
     if scores.is_probability:
         state = loss_sums.begin(k, values.device, weighted=weight is not None)
         loss_sums.add_classes(state, values, true.long(), eps, weight)
-    return ScoreTally(bins, _probabilities(state, weight), scores.unfit, labels)
+    return ScoreTally(bins, _probabilities(state), scores.unfit, labels)
 
 
-def _probabilities(state: Any, weight: Any) -> Probabilities | None:
-    if state is None:
-        return None
-    return loss_sums.probabilities({name: fetch(part) for name, part in state.items()}, weighted=weight is not None)
-
-
-def _slices(
-    columns: Sequence[SliceColumn],
-    places_of: tuple[Any, Any],
-    weight: Any,
-    known: tuple[Label, ...],
-    labels: tuple[Label, ...],
-) -> SliceCounts:
-    """The counts of every slice, or of every combination of slices; `known` are the labels of the places."""
-    import torch
-
-    true, called = places_of
-    k, device = len(labels), true.device
-    code = torch.zeros(len(true), dtype=torch.int64, device=device)
-    for column in columns:
-        code = code * len(column.labels) + torch.as_tensor(column.codes.astype(np.int64), device=device)
-    if known != labels:
-        move = torch.as_tensor(places(known, labels), device=device)
-        true, called = move[true.long()], move[called.long()]
-    key = (code * k + true.long()) * k + called
-    size = k * k
-    for column in columns:
-        size *= len(column.labels)
-    table = torch.bincount(key, minlength=size)
-    there = table.nonzero()[:, 0]
-    cells, cases = fetch(there), fetch(table[there])
-    present, index = np.unique(cells // (k * k), return_inverse=True)
-    entries = labels, present, index, cells // k % k, cells % k
-    if weight is None:
-        return SliceCounts(FoldCounts(*entries, cases), None, None, None)
-    sums, squares = (FoldCounts(*entries, fetch(part[there])) for part in _sums(key, weight, size))
-    return SliceCounts(FoldCounts(*entries, cases), sums, squares, None)
+def _probabilities(state: dict[str, Any] | None) -> Probabilities | None:
+    return None if state is None else loss_sums.probabilities({name: fetch(part) for name, part in state.items()})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from heldout.engines.tensors.column_bins import count_keys
 
 
@@ -13,8 +15,6 @@ def measure_area(scores: Any, positive: Any) -> float:
     Within a tie the keys put negatives first, so the negatives up to a positive are those below it and those that tie
     with it, of which half are taken off again. A tie of both classes is two keys that differ in the class alone.
     """
-    import torch
-
     keys, rows = count_keys(scores, positive, 2)
     label = keys & 1
     up, down = rows * label, rows * (1 - label)

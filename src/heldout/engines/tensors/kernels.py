@@ -6,6 +6,8 @@ import importlib.util
 from functools import cache
 from typing import Any
 
+import torch
+
 from heldout.engines.tensors import loss_sums
 from heldout.engines.tensors.ladder_cells import find_cells
 from heldout.evidence.bin_grid import BIAS, STEP, Ladder
@@ -39,31 +41,23 @@ def _runs_kernels(tensor: Any) -> bool:
 
 
 def _programs(tensor: Any, each: int) -> int:
-    import torch
-
     return int(torch.cuda.get_device_properties(tensor.device).multi_processor_count) * each
 
 
 def _bytes(column: Any) -> Any:
     """A column that a kernel reads: booleans as bytes, and without gaps."""
-    import torch
-
     column = column.contiguous()
     return column.view(torch.uint8) if column.dtype == torch.bool else column
 
 
 def add_cells(table: Any, key: Any, valid: Any = None) -> None:
     """Count rows by their key in a table of whole numbers; only `valid` rows, where that is given."""
-    import torch
-
     ones = torch.ones((), dtype=table.dtype, device=table.device).expand(len(key))
     table.scatter_add_(0, key, ones if valid is None else valid.to(table.dtype))
 
 
 def count_cells(truth: Any, predicted: Any, rows: tuple[int, int], columns: tuple[int, int] | None) -> Any:
     """How many rows have each pair of whole numbers, which run from the first to the last of `rows` and `columns`."""
-    import torch
-
     width = 1 if columns is None else columns[1] - columns[0] + 1
     size = (rows[1] - rows[0] + 1) * width
     starts = rows[0], 0 if columns is None else columns[0]
@@ -81,7 +75,6 @@ def count_cells(truth: Any, predicted: Any, rows: tuple[int, int], columns: tupl
 
 
 def _count_pairs(truth: Any, predicted: Any, starts: tuple[int, int], width: int, size: int) -> Any:
-    import torch
 
     from heldout.engines.tensors import triton_kernels
 
@@ -102,8 +95,6 @@ def count_grid(values: Any, codes: Any, k: int, scale: Any, first: Any, size: in
 
     Where `own` is a number the classes of column c are 1 for the rows whose code is own + c, else 0.
     """
-    import torch
-
     n, columns = values.shape
     table = torch.zeros(columns * size * k, dtype=torch.int32, device=values.device)
     scales, firsts = (torch.as_tensor(part, dtype=torch.float64, device=values.device) for part in (scale, first))
@@ -140,8 +131,6 @@ def sum_positive(
     p: Any, positive: Any, eps: float, weight: Any = None, ladder: Ladder | None = None
 ) -> tuple[dict[str, Any], Any]:
     """The sums of losses and calibration of probabilities of the positive class; on a ladder, rows by bin and class."""
-    import torch
-
     state = loss_sums.begin(2, p.device, weighted=weight is not None)
     table = None
     if ladder is not None:
@@ -167,8 +156,6 @@ def _sums_by_kernels() -> bool:
 
 def _sum_by_kernels(state: dict[str, Any], p: Any, positive: Any, eps: float, ladder: Any, table: Any) -> None:
     """In two readings: one for everything takes longer, because its sums fill the registers."""
-    import torch
-
     from heldout.engines.tensors import triton_kernels
 
     # The first rows tell the centres.
@@ -201,8 +188,6 @@ def _sum_by_kernels(state: dict[str, Any], p: Any, positive: Any, eps: float, la
 
 def _calibration_edges(p: Any) -> Any:
     """The inner edges of the bins of calibration in the floats of p, rounded down: no p of these lies between."""
-    import torch
-
     edges = torch.linspace(0, 1, loss_sums.BINS + 1, dtype=torch.float64, device=p.device)[1:-1]
     near = edges.to(p.dtype)
     return torch.where(near.double() > edges, torch.nextafter(near, torch.zeros_like(near)), near).contiguous()
@@ -222,7 +207,7 @@ def _steps(ladder: Ladder) -> dict[str, Any]:
 def counts_batches(values: Any, targets: Any) -> bool:
     """Whether one kernel can count a batch of two classes: one column, and whole numbers as targets."""
     one = values.shape[1] == 1 and not targets.is_floating_point() and targets.device == values.device
-    return bool(one and values.is_cuda and has_triton() and _sums_by_kernels() and FEW < 1 << 60)
+    return bool(one and values.is_cuda and has_triton() and _sums_by_kernels())
 
 
 def count_batch(
@@ -233,8 +218,6 @@ def count_batch(
 
     `mode` is 0 where the batch tells whether it is logits, 1 where it is, and 2 where it is probabilities.
     """
-    import torch
-
     from heldout.engines.tensors import triton_kernels
 
     n = len(values)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from heldout.arguments import require
@@ -41,8 +42,6 @@ def choose_ladder(k: int) -> Ladder:
 
 def find_cells(ladder: Ladder, scores: Any) -> Any:
     """The number of each score's bin, as `Ladder.cells` has it; a tensor of floats of 64 bits from 0 to 1."""
-    import torch
-
     low, deep = scores < 0.5, 2.0**ladder.deepest
     # The bits of a float that is not negative are in its order. Bins hold their lower end, which near 1 is the one
     # farther from the end, so one is taken off there.
@@ -64,7 +63,9 @@ def bins_of_counters(ladder: Ladder, tables: list[Any], ends: NDArray[np.float64
     """
     there = tables[0].any(dim=2)
     column, cell = there.nonzero().unbind(dim=1)
-    counts, *sums = (fetch(table[column, cell]) for table in tables)
+    # Kernels count in 32 bits, and evidence in 64.
+    rows, *heavy = (table[column, cell] for table in tables)
+    counts, *sums = (fetch(table) for table in (rows.long(), *heavy))
     low, exponent = ladder.edges(fetch(cell.int()))
     stops = there.sum(dim=1).cumsum(0).tolist()
     finer = np.zeros(len(low) + 1, dtype=np.int64)

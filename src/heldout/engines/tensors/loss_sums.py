@@ -7,14 +7,15 @@ alone: by less than 1e-12 of their size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from heldout.arrays import Floats
 from heldout.evidence.losses import LOSSES, CaseProbabilities
-from heldout.evidence.probabilities import Moments, Probabilities, Reliability
+from heldout.evidence.probabilities import Moments, Probabilities
 
 BINS = 10
 KEYS = 2 * BINS
@@ -30,8 +31,6 @@ State = dict[str, Any]
 
 def begin(k: int, device: Any, *, weighted: bool) -> State:
     """Nothing summed yet, of `k` classes: for two, the probabilities are of the positive class."""
-    import torch
-
     kinds = {"dtype": torch.float64, "device": device}
     state = {
         "sums": torch.zeros((POWERS if weighted else 1, TERMS, KEYS), **kinds),
@@ -62,8 +61,6 @@ def _add_positive(state: State, p: Any, positive: Any, eps: float, weight: Any, 
 
 
 def _of_positive(p: Any, positive: Any, eps: float) -> tuple[CaseProbabilities, Any]:
-    import torch
-
     gap = positive.double() - p
     right = torch.where(positive, p, 1.0 - p)
     return CaseProbabilities(right, right.clamp(min=eps), gap * gap), gap
@@ -71,8 +68,6 @@ def _of_positive(p: Any, positive: Any, eps: float) -> tuple[CaseProbabilities, 
 
 def find_centre(p: Any, positive: Any, eps: float) -> Any:
     """The mean of every loss over some rows, about which those of all rows are then summed."""
-    import torch
-
     case, _ = _of_positive(p, positive, eps)
     return torch.stack([loss.formula(case).mean() for loss in LOSSES.values()])
 
@@ -86,8 +81,6 @@ def add_classes(state: State, table: Any, true: Any, eps: float, weight: Any = N
 
 
 def _add_classes(state: State, table: Any, true: Any, eps: float, weight: Any, valid: Any) -> None:
-    import torch
-
     right = table.gather(1, true[:, None])
     # Classes above the true one, and those level with it that stand further right.
     later = torch.arange(table.shape[1], device=table.device) > true[:, None]
@@ -110,8 +103,6 @@ def _add(
     state: State, case: CaseProbabilities, p: Any, hit: Any, gap: Any, low: Any, weight: Any, valid: Any
 ) -> tuple[Any, Any]:
     """Add what is summed of every case by its key; gives the losses, and what each case counts."""
-    import torch
-
     counting = torch.ones_like(p) if valid is None else valid.double()
     losses = torch.stack([loss.formula(case) for loss in LOSSES.values()])
     number = counting.sum()
@@ -154,53 +145,22 @@ def _about(part: Mapping[str, Any], centre: Floats) -> Floats:
     return sums
 
 
-def probabilities(state: Mapping[str, Any], *, weighted: bool) -> Probabilities:
+def probabilities(state: Mapping[str, Any]) -> Probabilities:
     """What was summed, as arrays of NumPy, in the form of evidence."""
-    sums = np.asarray(state["sums"], dtype=np.float64)
-    losses = {}
-    for at, (name, centre) in enumerate(zip(LOSSES, np.asarray(state["centre"]).tolist(), strict=True)):
-        first = 3 + POWERS * at
-        table = sums[:, [0, *range(first, first + POWERS)]].sum(axis=2)
-        losses[name] = Moments(centre, table if weighted else np.repeat(table, POWERS, axis=0)).centred()
-    cases = np.asarray(state["cases"])
-    many = "by_class" in state
-    if many:
-        class_weight, *class_sums = np.asarray(state["by_class"], dtype=np.float64)
-    else:
-        class_weight, *class_sums = _by_class(sums[0], np.asarray(state["centre"]))
-    return Probabilities(
-        n=int(cases.sum()),
-        weighted=weighted,
-        top_label=many,
-        losses=losses,
-        clipped=int(state["clipped"]),
-        class_weight=class_weight,
-        class_losses=dict(zip(LOSSES, class_sums, strict=True)),
-        reliability=_reliability(sums, cases),
-        ranks=np.asarray(state["ranks"][0], dtype=np.float64) if many else None,
-        rank_squares=np.asarray(state["ranks"][1], dtype=np.float64) if many else None,
-    )
+    sums, centres = np.asarray(state["sums"], dtype=np.float64), np.asarray(state["centre"])
+    firsts = range(3, TERMS, POWERS)
+    by_power = [sums[:, [0, *range(first, first + POWERS)]].sum(axis=2) for first in firsts]
+    losses = [Moments.of_powers(*own) for own in zip(centres.tolist(), by_power, strict=True)]
+    ranks = np.asarray(state["ranks"], dtype=np.float64) if "ranks" in state else None
+    by_class = _by_class(sums[0], centres) if ranks is None else np.asarray(state["by_class"], dtype=np.float64)
+    # The weight, y − p and its square; these two with the squares of weights as well, where there are weights.
+    binned = np.concatenate([sums[0, :3], *sums[1:2, 1:3]]).reshape(-1, 2, BINS)
+    cases = np.asarray(state["cases"]).reshape(2, BINS)
+    return Probabilities.of_sums(cases, binned, losses, by_class, int(state["clipped"]), ranks)
 
 
-def _by_class(sums: Floats, centre: Floats) -> list[Floats]:
+def _by_class(sums: Floats, centre: Floats) -> Iterable[Floats]:
     """Weight and losses of the negative and the positive class."""
     by_class = sums.reshape(TERMS, 2, BINS).sum(axis=2)
     weight = by_class[0]
     return [weight, *(middle * weight + away for middle, away in zip(centre, by_class[3::POWERS], strict=True))]
-
-
-def _reliability(sums: Floats, cases: Any) -> Reliability:
-    """The bins, from sums with an axis for the powers of weights, the terms, and the keys."""
-    weight, gap, squares = sums[0, :3].reshape(3, 2, BINS)
-    _, heavy_gap, heavy_squares = sums[1 if len(sums) > 1 else 0, :3].reshape(3, 2, BINS)
-    return Reliability(
-        cases=cases.reshape(2, BINS).sum(axis=0),
-        weight=weight.sum(axis=0),
-        observed=weight[1].copy(),
-        gap=gap.sum(axis=0),
-        squares=squares.sum(axis=0),
-        # p(1 − p) = g − g² with g = |y − p|, whichever y is.
-        spread=np.maximum((np.abs(gap) - squares).sum(axis=0), 0.0),
-        noise=heavy_squares.sum(axis=0),
-        expected_noise=np.maximum((np.abs(heavy_gap) - heavy_squares).sum(axis=0), 0.0),
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 # What is smaller is brought at once; bytes of a larger tensor that are brought at a time.
@@ -17,8 +18,6 @@ def fetch(tensor: Any) -> NDArray[Any]:
     A device writes into memory of its own choosing, which is kept for the next time, and several times as fast as into
     memory that nobody has touched yet.
     """
-    import torch
-
     if not tensor.is_cuda or tensor.nbytes <= SMALL:
         array: NDArray[Any] = tensor.cpu().numpy()
         return array

@@ -82,7 +82,7 @@ def check_batch(
     values, targets, flags, first_row, ends, seen, n, before, ignored,
     IGNORES: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """What is wrong with the rows of a batch of two classes, added to the counters of `Checks`.
+    """What is wrong with the rows of a batch of two classes, added to the counters of `begin_checks`.
 
     `first_row` and `ends` are read as whole numbers: the bits of a float that is not negative are in its order. `seen`
     takes how many rows are no probabilities, and how many count.

@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
+from heldout.arguments import require
 from heldout.comparisons.cases_needed import CasesNeeded, cases_needed
 from heldout.comparisons.pair_test import PROCEDURES
 from heldout.errors import OptionError
 from heldout.gates.gate import Against, Baseline, Outcome, Reached, Requirement, Undecided, decide
 from heldout.gates.requirements import SlicedQuantity, SliceTerm, read_slice_term
-from heldout.intervals.estimate import Estimate
+from heldout.intervals.estimate import Estimate, PairTest
 from heldout.measures.catalogue import find, read_quantity
 from heldout.measures.declare import Measure
 from heldout.measures.quantity import IN_ORDER, Quantity
-from heldout.results.difference import PairTest
 from heldout.results.evaluation import Evaluation
 from heldout.show.blocks import Style
 from heldout.show.escape import visible
 from heldout.show.numbers import count, number
 from heldout.show.text_width import shorten
-from heldout.thresholds.requirement import SAME, Written
+from heldout.threads import cached_property
+from heldout.thresholds.requirement import TIE, Written
 
 # Both ends at a level, with the method: of a value, or of a difference from a baseline.
 FindEnds = Callable[[float], tuple[float, float, str]]
@@ -79,7 +80,7 @@ class Ends:
     two_sided: float | None = None
 
 
-def judge(claims: Sequence[Claim], level: float) -> list[tuple[Outcome, Ends]]:
+def judge_claims(claims: Sequence[Claim], level: float) -> list[tuple[Outcome, Ends]]:
     """The outcome of each, and the limits that decided it.
 
     To pass, each must clear its bound at the level: all of them have to, so the gate as a whole passes falsely no more
@@ -119,7 +120,7 @@ def holm_levels(rejects: Sequence[Callable[[float], bool]], level: float) -> lis
     return at
 
 
-def reached(claim: Claim, ends: Ends) -> tuple[Reached, Reached]:
+def find_deciding_limits(claim: Claim, ends: Ends) -> tuple[Reached, Reached]:
     """The limit that must clear the bound for a requirement to pass, and the one that must miss it for it to fail."""
     low = Reached("lower", ends.low, ends.low_level, ends.method)
     high = Reached("upper", ends.high, ends.high_level, ends.method)
@@ -194,7 +195,7 @@ def judge_estimate(estimate: Estimate, sign: str, bound: float, undecided: Undec
         check_gate_level(estimate.level)
         level = estimate.level
         claim = Claim(written, estimate.name, estimate, lambda level: _ends_of(ask(level)))
-    ((outcome, limits),) = judge([claim], level)
+    ((outcome, limits),) = judge_claims([claim], level)
     limits = limits if ask is not None else replace(limits, two_sided=estimate.level)
     return _requirement(claim, outcome, limits, undecided)
 
@@ -206,8 +207,8 @@ def judge_requirements(
     if not wanted:
         return []
     check_gate_level(evaluation.level)
-    claims = [_claim(one, evaluation, baseline) for one in wanted]
-    judged = judge(claims, evaluation.level)
+    claims = [_claim(asked, evaluation, baseline) for asked in wanted]
+    judged = judge_claims(claims, evaluation.level)
     return [_requirement(claim, *judgement, undecided) for claim, judgement in zip(claims, judged, strict=True)]
 
 
@@ -266,9 +267,9 @@ def _requirement(claim: Claim, outcome: Outcome, ends: Ends, undecided: Undecide
         unit = _unit(tested, paired=claim.against.paired)
     if outcome == "undecided":
         needed = _needed(claim.written, tested)
-    how_many = describe_needed(needed, tested.n, unit)
+    how_many = "" if needed is None else f"{needed.describe(unit)} would decide it (now {count(tested.n)})"
     describe = describe_value if claim.against is None else describe_difference
-    cleared, missed = reached(claim, ends)
+    cleared, missed = find_deciding_limits(claim, ends)
     return Requirement(
         claim.written.text,
         outcome,
@@ -320,33 +321,31 @@ LONGEST_NAME = 60
 def describe_value(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
     """Why a requirement on a value came out so."""
     e, written = claim.estimate, claim.written
-    name = brief(claim.name)
+    name = shorten_name(claim.name)
     if math.isnan(e.value):
         return f"{name} has no value, because {e.undefined or 'it is undefined here'}."
     digits = enough_digits(written.limit, (e.value, ends.low, ends.high), e.style)
     start = f"{name} {number(e.value, e.style, digits)}"
     if math.isnan(ends.low) or math.isnan(ends.high):
-        met = "meets" if written.is_met(e.value) else "misses"
-        return f"{start} {met} it, but it has no interval{_because(e.note)}, so chance is not ruled out."
+        verb = "meets" if written.is_met(e.value) else "misses"
+        return f"{start} {verb} it, but it has no interval{_because(e.note)}, so chance is not ruled out."
     order = f" C{e.note[at + 1 :]}." if (at := e.note.find(IN_ORDER)) >= 0 else ""
     return f"{_sentence(claim, ends, outcome, start, written.bound, needed)}{order}"
 
 
 def describe_difference(claim: Claim, ends: Ends, outcome: str, needed: str) -> str:
     """Why a requirement against a baseline came out so."""
-    against, e, written = claim.against, claim.estimate, claim.written
-    if against is None:
-        message = "there is no baseline"
-        raise TypeError(message)
-    tested, name = against.tested, brief(claim.name)
+    e, written = claim.estimate, claim.written
+    against = require(claim.against, "there is no baseline")
+    tested, name = against.tested, shorten_name(claim.name)
     if math.isnan(tested.difference):
         return f"{name} cannot be compared with the baseline, because {tested.undefined or 'it is undefined'}."
     digits = enough_digits(written.limit, (tested.difference, ends.low, ends.high), e.style)
     own, other, gap = (number(value, e.style, digits) for value in (e.value, against.value, tested.difference))
     start = f"{name} {own} against {other} of the baseline, a difference of {gap}"
     if math.isnan(ends.low) or math.isnan(ends.high):
-        met = "meets" if written.is_met(tested.difference) else "misses"
-        return f"{start}, {met} it, but the difference has no interval{_because(tested.note)}."
+        verb = "meets" if written.is_met(tested.difference) else "misses"
+        return f"{start}, {verb} it, but the difference has no interval{_because(tested.note)}."
     if outcome == "undecided" and against.alike:
         start += f" because both give the same {against.alike}"
     return _sentence(claim, ends, outcome, f"{start},", f"{written.limit:g}", needed)
@@ -387,11 +386,6 @@ def percentage(level: float) -> str:
     return f"{100 * level:.4g} %"
 
 
-def describe_needed(needed: CasesNeeded | None, n: float, unit: str) -> str:
-    """Between how many cases would decide it, where that can be said."""
-    return "" if needed is None else f"{needed.describe(unit)} would decide it (now {count(n)})"
-
-
 def _because(note: str) -> str:
     return f" ({visible(note)})" if note else ""
 
@@ -402,13 +396,13 @@ def enough_digits(limit: float, values: Sequence[float], style: Style) -> int | 
     >>> enough_digits(0.8, [0.7996, 0.75, 0.84], "share"), enough_digits(0.8, [0.8, 0.75], "share")
     (4, 3)
     """
-    apart = [v for v in values if not math.isnan(v) and abs(v - limit) > SAME * max(1.0, abs(limit))]
+    apart = [v for v in values if not math.isnan(v) and abs(v - limit) > TIE * max(1.0, abs(limit))]
     for digits in range(3, MOST_DIGITS):
         if all(number(v, style, digits) != number(limit, style, digits) for v in apart):
             return digits if style == "share" or digits > 3 else None
     return MOST_DIGITS
 
 
-def brief(name: str) -> str:
+def shorten_name(name: str) -> str:
     """A name that fits into a sentence, whatever a label holds."""
     return shorten(visible(name), LONGEST_NAME)
