@@ -254,8 +254,9 @@ def _family_section(results: Results, family: str) -> list[str]:
     for kind, name in HEADINGS.items():
         if some := [r for r in rows if r.kind == kind]:
             parts += [f"### {name}: {spaced}", _rates(some)]
-    if outside := _outside(rows):
-        parts += [f"### Outside the band: {family.replace('_', ' ')}", outside]
+    for level in (0.95, *(level for level in LEVELS if level != 0.95)):
+        if outside := _outside(rows, level):
+            parts += [f"### Outside the band{'' if level == 0.95 else f' at {level:g}'}: {spaced}", outside]
     if refused := _refused(results, family):
         parts.append(refused)
     return parts
@@ -315,12 +316,12 @@ def _rates(rows: list[Row]) -> str:
     return _table(head, lines)
 
 
-def _outside(rows: list[Row]) -> str:
-    """One line for each cell with something outside its band at .95, the lowest first."""
+def _outside(rows: list[Row], level: float) -> str:
+    """One line for each cell with something outside its band at a level, the lowest first."""
     head = ["cell", "below its band, or over its level", "above its band", "findings that fired"]
     by_cell: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        if row.level == 0.95 and (row.short or row.wide):
+        if row.level == level and (row.short or row.wide):
             by_cell[row.cell].append(row)
     lines = []
     for cell, some in sorted(by_cell.items(), key=lambda item: min(_badness(r) for r in item[1])):
@@ -338,9 +339,9 @@ def _badness(row: Row) -> float:
 
 
 def _describe(row: Row) -> str:
-    """A quantity with its coverage, the sides on which it misses and its mean width; bold if clearly outside."""
+    """A quantity with its coverage, at .95 also the sides of its misses and its mean width; bold if clearly out."""
     text = f"{row.what} {_share(row.value)} ± {_share(row.outcome.error)}"
-    if row.kind == "interval":
+    if row.kind == "interval" and row.level == 0.95:
         sides = [side / row.outcome.defined for side in (row.outcome.too_low, row.outcome.too_high)]
         text += f" (too low {_share(sides[0])}, too high {_share(sides[1])}, width {row.outcome.mean_width:.3g})"
     return f"**{text}**" if row.clearly else text

@@ -166,7 +166,7 @@ class Interruption:
         self.last = time.monotonic() - 2 * TWICE
         # A signal of the system's, which also ends a wait, where the system has one for a thread.
         call = (
-            partial(signal.pthread_kill, main_thread().ident)
+            partial(signal.pthread_kill, main_thread().ident or 0)
             if hasattr(signal, "pthread_kill")
             else signal.raise_signal
         )
