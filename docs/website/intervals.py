@@ -21,7 +21,12 @@ from heldout.errors import HeldoutError
 from heldout.intervals.count_estimator import default_count_method
 from heldout.intervals.fold_estimates import FOLD_METHODS
 from heldout.intervals.methods import METHODS
-from heldout.intervals.score_methods import INDEPENDENT, default_score_method, explain_method, score_method_names
+from heldout.intervals.score_methods import (
+    assumes_independence,
+    default_score_method,
+    explain_method,
+    score_method_names,
+)
 from heldout.measures.catalogue import CATALOGUE, COUNTED
 from heldout.measures.declare import Measure
 
@@ -115,7 +120,11 @@ def add_interval(site: Site, name: str) -> None:
 def _say_groups(name: str) -> str:
     if name in METHODS:
         return "made for rows that come in groups" if METHODS[name].groups else ""
-    return "takes rows as independent; where they come in groups another method is used" if name in INDEPENDENT else ""
+    return (
+        "takes rows as independent; where they come in groups another method is used"
+        if assumes_independence(name)
+        else ""
+    )
 
 
 def _write_reference(site: Site, reference: str, at: str) -> str:

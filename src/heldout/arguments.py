@@ -55,7 +55,7 @@ def write_sentence(text: str) -> str:
 
 
 def method_key(name: object) -> str:
-    """The name of a method as registers spell it: lower case, hyphens for spaces and underscores.
+    """The name of a method, learner or experiment as registers spell it: in lower case and with hyphens.
 
     >>> method_key(" Corrected_T ")
     'corrected-t'

@@ -222,7 +222,8 @@ def test_three_areas_have_the_figures_of_every_two(method, options):
     assert [(pair.a, pair.b) for pair in turned] == [("plain", "sharp"), ("blunt", "sharp")]
 
 
-def test_every_model_is_sorted_once_for_all_pairs(monkeypatch):
+@pytest.mark.parametrize("method", [None, "DeLong_mover", "delong mover"])
+def test_every_model_is_sorted_once_for_all_pairs(monkeypatch, method):
     sorts = []
     placed = delong.case_placements
 
@@ -232,7 +233,7 @@ def test_every_model_is_sorted_once_for_all_pairs(monkeypatch):
 
     monkeypatch.setattr(delong, "case_placements", counted)
     many = {str(place): scored(name) for place, name in enumerate([*SCORES] * 2)}
-    assert len(compare(many, measures="roc_auc")) == 15
+    assert len(compare(many, measures="roc_auc", method=method)) == 15
     # Once for the pairs, and once for all together.
     assert len(sorts) <= 2 * len(many)
 

@@ -20,8 +20,8 @@ from heldout.comparisons.delong import (
     delong_paired,
     delong_pairs,
     delong_unpaired,
-    mover_limits,
 )
+from heldout.comparisons.pair_test import mover_limits
 from heldout.engines.score_sort import rank
 from heldout.errors import ValuesError
 from heldout.intervals.areas import area, delong_logit, delong_variance
@@ -178,6 +178,10 @@ def test_of_symmetric_intervals_is_made_the_textbook_one(correlation):
     # Each limit is made of the sides that face it: A's lower and B's upper one below.
     low, high = mover_limits((0.8, 0.7), ((0.7, 0.8), (0.7, 0.74)), correlation)
     assert (low, high) == pytest.approx((0.1 - half, 0.1))
+    # A side without an upper end leaves one open limit of the difference.
+    low, high = mover_limits((0.8, 0.7), ((0.7, math.inf), (0.66, 0.74)), correlation)
+    assert low == pytest.approx(0.1 - half)
+    assert high == math.inf
 
 
 def test_perfect_against_perfectly_wrong_has_a_p_value():

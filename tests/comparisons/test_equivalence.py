@@ -105,3 +105,10 @@ def test_an_undefined_difference_is_not_judged():
 def test_an_interval_without_width():
     assert judge_margin(seen(0.0, 0.0), 0.02, kind="equivalence").p == 0
     assert judge_margin(seen(0.03, 0.03), 0.02, kind="equivalence").p == 1
+
+
+def test_a_margin_that_no_difference_can_miss_is_refused():
+    with pytest.raises(OptionError, match="A margin of 5 says nothing: two values differ by at most 1") as caught:
+        judge_margin(seen(-0.01, 0.03), 5, reach=1.0)
+    assert caught.value.hint == "did you mean 0.05, which is 5%?"
+    assert judge_margin(seen(-0.01, 0.03), 5).outcome == "shown"

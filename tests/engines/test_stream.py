@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from tests.engines.streaming import asked_for, at_once, differing, parts, streamed, table
 
+import heldout
 from heldout.engines.bins import bins_of
 from heldout.engines.stream.batch_columns import check_unchanged
 from heldout.engines.stream.batch_engine import count_stream
@@ -185,6 +187,37 @@ def test_an_id_may_stand_once(tmp_path):
     again = frame.with_columns(case=pl.col("case") % 590)
     with pytest.raises(ValuesError, match="The id 0 stands in 2 rows; 10 ids stand in more than one"):
         streamed(parts(again, tmp_path / "again"), id="case")
+
+
+# Of six rows the third has the id of the second, and is not counted; or it lacks an id.
+NOT_COUNTED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "no prediction": ({"said": ["a", "b", None, "b", "b", "b"]}, {"missing": "drop"}),
+    "weight 0": ({"w": [1.0, 1.0, 0.0, 1.0, 1.0, 1.0]}, {"weight": "w"}),
+    "no id": ({"case": [1.0, 2.0, float("nan"), 3.0, 4.0, 5.0]}, {"missing": "drop"}),
+}
+
+
+@pytest.mark.parametrize("case", NOT_COUNTED)
+def test_the_id_of_a_row_that_is_not_counted_may_stand_twice(tmp_path, case):
+    columns, options = NOT_COUNTED[case]
+    plain: dict[str, Any] = {"y": list("ababab"), "said": list("abbbbb"), "case": [1, 2, 2, 3, 4, 5]}
+    frame = pl.DataFrame(plain | columns)
+    file = tmp_path / "rows.parquet"
+    frame.write_parquet(file)
+    asked: dict[str, Any] = {"truth": "y", "predicted": "said", "id": "case"}
+    given: list[tuple[Any, dict[str, Any]]] = [(frame, {}), (frame.lazy(), {}), (file, {"engine": "stream"})]
+    made = [heldout.evaluate(rows, **asked | options | engine) for rows, engine in given]
+    assert [own.n for own in made] == [5, 5, 5]
+    assert [own.notes for own in made[1:]] == [made[0].notes] * 2
+    if case == "no id":
+        return
+    # The same rows, each of them counted, are refused by every engine.
+    whole = frame.with_columns(said=pl.lit("a"))
+    whole.write_parquet(file)
+    given = [(whole, {}), (whole.lazy(), {}), (file, {"engine": "stream"})]
+    for rows, engine in given:
+        with pytest.raises(ValuesError, match="The id 2 stands in 2 rows; 1 id stands in more than one"):
+            heldout.evaluate(rows, **asked | engine)
 
 
 def test_unknown_columns_and_classes_are_named(tmp_path):

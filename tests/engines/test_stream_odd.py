@@ -8,7 +8,7 @@ import pytest
 from tests.engines.streaming import at_once, differing, parts, streamed, table
 
 from heldout.engines.memory import counted
-from heldout.errors import ColumnError, HeldoutError, ValuesError
+from heldout.errors import ColumnError, FileError, HeldoutError, ValuesError
 from heldout.predictions.source import gather
 
 LATER = [
@@ -72,3 +72,36 @@ def test_a_column_whose_name_is_a_pattern_is_refused(tmp_path, name):
     folder = parts(table().rename({"truth": name}), tmp_path / "preds")
     with pytest.raises(ColumnError, match="is a pattern"):
         streamed(folder, truth=name, predicted="predicted")
+
+
+HEADER = "truth,predicted,score\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"a.csv": HEADER}, "preds has a header but no rows."),
+        ({"a.csv": HEADER + "\n\n", "b.csv": HEADER}, "preds has 2 files, and none of them has a row."),
+        ({"a.json": "[]", "b.json": "[]"}, "preds has 2 files, and none of them has a row."),
+    ],
+    ids=["one file", "two files", "JSON"],
+)
+@pytest.mark.parametrize(
+    "roles", [{}, {"truth": "truth", "score": "score", "positive": "yes"}], ids=["guessed", "named"]
+)
+def test_a_folder_without_a_row_is_refused_with_its_name(tmp_path, written, said, roles):
+    folder = tmp_path / "preds"
+    folder.mkdir()
+    for name, text in written.items():
+        (folder / name).write_text(text)
+    with pytest.raises(FileError) as caught:
+        streamed(folder, **roles)
+    assert caught.value.what == said
+
+
+def test_a_file_without_rows_beside_others_is_left_out_with_a_note(tmp_path):
+    folder = parts(table(), tmp_path / "preds", kind="csv")
+    (folder / "part-9.csv").write_text(HEADER)
+    made, _ = streamed(folder, truth="truth", predicted="predicted", score="score")
+    assert made.n == 600
+    assert "1 file has no rows and was left out: part-9.csv" in made.notes

@@ -264,7 +264,7 @@ def test_the_largest_gap_has_no_interval_and_says_why():
     assert math.isnan(largest.low)
     assert math.isnan(largest.high)
     assert largest.note.startswith("a perfectly calibrated model would show")
-    assert "no interval: bins that hold few cases, or none, decide it" in largest.note
+    assert "no interval: the value is set by bins with few cases" in largest.note
 
 
 def test_the_smoother_takes_weights_of_any_unit_and_says_that_they_are_not_repeated_rows():

@@ -75,7 +75,7 @@ def test_recall_of_a_class_has_wilson_s_interval_for_fewer_of_its_cases():
     called = int(((TRUTH != 1) & (PREDICTED == 1)).sum())
     factor = BY_CLASS * (1 + recall_shift(hits + 0.5, there + 1, called + 0.5, N - there + 1))
     assert (found.low, found.high) == pytest.approx(wilson(hits / factor, there / factor), abs=1e-6)
-    assert found.method == "wilson, n/1.5 or less"
+    assert found.method == "wilson, n/1.5, threshold shift"
     assert found.target == FOLD_TARGET
 
 

@@ -238,7 +238,7 @@ def test_every_interval_method_that_is_printed_is_explained():
     over_folds = {measure.fold_interval for measure in CATALOGUE.values() if measure.fold_interval}
     named |= {*METHODS, *FOLD_METHODS, *score_method_names()} | {f"{name} over folds" for name in over_folds}
     printed = printed_methods() - {"none"}
-    assert {"over folds", "n/", "or less", "effective n", "groups"} <= {
+    assert {"over folds", "n/", "threshold shift", "effective n", "groups"} <= {
         part for name in printed for part in QUALIFIERS if part in name
     }
     for name in named | printed:

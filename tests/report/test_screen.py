@@ -92,7 +92,7 @@ def test_what_was_asked_for_by_name_says_why_it_has_no_value_or_no_interval():
     for estimate in found.estimates:
         assert said.count(estimate.name) == 1 or not math.isnan(estimate.low)
     assert "· Undefined: specificity[1], because there are no actual negatives." in said
-    assert "· No interval: maximum_calibration_error, because bins that hold few cases, or none, decide it." in said
+    assert "· No interval: maximum_calibration_error, because the value is set by bins with few cases, and" in said
 
 
 def test_of_many_classes_the_weakest_come_first_and_those_with_few_cases_last():

@@ -37,6 +37,17 @@ CALLS = {
     "an empty name": (["evaluate", ""], "nothing to evaluate", "heldout evaluate predictions.csv"),
     "an empty file": ("evaluate empty.csv", "empty.csv is empty", "at least one row"),
     "a header only": ("evaluate header.csv", "header.csv has a header but no rows", "at least one row"),
+    "a header only, in batches": ("evaluate header.csv --engine stream", "header.csv has a header but no rows", ""),
+    "a header only, to check": (
+        ["check", "header.csv", "--require", "accuracy >= .1", "--engine", "stream"],
+        "header.csv has a header but no rows",
+        "",
+    ),
+    "a header only, of scores": (
+        "thresholds header.csv --score y_pred --positive a --maximize f1 --engine stream",
+        "header.csv has a header but no rows",
+        "",
+    ),
     "not UTF-8": ("evaluate latin.csv", "0xe9 at offset 17 (line 2)", "save it as UTF-8"),
     "ragged rows": ("evaluate ragged.csv", "line 3: expected 2 fields", "separator"),
     "a column twice": ("evaluate twice.csv", "two columns named 'y_pred'", "rename"),

@@ -19,7 +19,7 @@ from heldout.arguments import as_float, listing, show_given
 from heldout.comparisons.comparison import PairwiseComparison
 from heldout.comparisons.unpaired import MOVER, mover_difference
 from heldout.engines.engine_choice import known_evidence
-from heldout.errors import ColumnError, FileError, OptionError
+from heldout.errors import ColumnError, FileError, HeldoutError, OptionError
 from heldout.evidence import Confusion
 from heldout.evidence.storage import is_evidence_file
 from heldout.files.input_stream import inner_ending, load, utf8_text
@@ -76,7 +76,13 @@ def baseline_of(
     @cache
     def compared(level: float) -> PairwiseComparison:
         settings = {**options, "level": level}
-        comparison = compare(evaluation, other, measures=list(names), names=[ours, theirs], **settings)
+        try:
+            comparison = compare(evaluation, other, measures=list(names), names=[ours, theirs], **settings)
+        except HeldoutError as error:
+            if "paired=False" not in error.hint:
+                raise
+            # A gate has no such option: of a document only figures are known, which are taken as of other cases.
+            raise type(error)(error.what, hint=OTHER_TEST_SET) from None
         if not isinstance(comparison, PairwiseComparison):
             message = "two evaluations are compared pair by pair"
             raise TypeError(message)
@@ -95,6 +101,12 @@ def baseline_of(
     # Notes on the evaluation itself are shown with it, and requirements are no tests that need a correction.
     notes = tuple(f"{name}: {note}" for whose, note in comparison.own if whose == theirs)
     return Baseline(name, f"Against {name}: {comparison.reason}", (*notes, *comparison.shared), against, tested)
+
+
+OTHER_TEST_SET = (
+    "name the id of each case (id=, --id) to match them; for another test set give the JSON document of the baseline's "
+    "evaluation ('heldout evaluate FILE --json baseline.json')."
+)
 
 
 def _document(baseline: Any) -> Mapping[str, Any] | None:
@@ -360,6 +372,7 @@ def check(
         "" if compared is None else compared.name,
         "" if compared is None else compared.how,
         (*notes, *(() if compared is None else compared.notes)),
+        evaluation.confusion.n_cases if evaluation.confusion.weighted else None,
     )
 
 

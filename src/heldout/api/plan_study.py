@@ -12,6 +12,7 @@ import numpy as np
 from heldout.api.options import StudyArguments, takes
 from heldout.arguments import check_level, check_share, check_whole, listing
 from heldout.comparisons.margins import KINDS, MarginKind, check_margin, check_margin_given, interval_level
+from heldout.comparisons.pair_test import find_reach
 from heldout.errors import OptionError
 from heldout.gates.outcomes import check_gate_level
 from heldout.intervals.methods import METHODS
@@ -338,7 +339,7 @@ def _ask_difference(
             hint="write 12,5/200: cases that only the first and only the second got right, and all cases.",
         )
     better = -1.0 if bound.measure.direction == "lower" else 1.0
-    margin = 0.0 if options["margin"] is None else check_margin(options["margin"])
+    margin = 0.0 if options["margin"] is None else check_margin(options["margin"], find_reach(bound.measure))
     claimed = Claimed(
         better * (value - against),
         level,

@@ -65,7 +65,11 @@ def thresholds(predictions: Predictions, *, outputs: Outputs, **options: Any) ->
         from heldout.evidence.storage import is_evidence_file
 
         for unused in ("costs", "cost_rows", "prevalence", "maximize", "require", "then", "current", "honest"):
-            options.pop(unused, None)
+            if options.pop(unused, False) is not False:
+                raise OptionError(
+                    f"--grid lists thresholds and chooses none, so --{unused.replace('_', '-')} has no effect on it.",
+                    hint=f"leave out --{unused.replace('_', '-')}, or leave out --grid to choose.",
+                )
         # Any threshold will do to read the columns: the classes that it gives are not used.
         threshold = None if is_evidence_file(predictions) else 0.5
         evaluation = evaluate(predictions, threshold=threshold, measures=[], **options)

@@ -3,8 +3,7 @@
 The placements of a case (the share of the other class that it outranks, or that outranks it) are the independent terms
 of an area. Those of all models come from one sort of each, and every variance and covariance from two products of
 matrices, so m models on n cases cost O(m n log n + m² n). Sources: DeLong, DeLong & Clarke-Pearson (1988), Biometrics
-44, 837-845; Sun & Xu (2014) for the sort in place of all pairs; Obuchowski (1997) for grouped cases; Zou & Donner
-(2008), Statistics in Medicine 27, 1693-1702, for limits of a difference made of two intervals ("MOVER").
+44, 837-845; Sun & Xu (2014) for the sort in place of all pairs; Obuchowski (1997) for grouped cases.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from heldout.arrays import Flags, Floats
 from heldout.comparisons.pair_test import (
     PER_CASE,
     OmnibusTest,
+    mover_limits,
     per_case,
     per_case_of_two,
     register_procedure,
@@ -307,22 +307,6 @@ def delong_unpaired(a: Ranking, b: Ranking, *, level: float = 0.95) -> PairTest:
         effect=per_case_of_two(difference, math.sqrt(sum(seen)), _cases(a), _cases(b)), effect_name=PER_CASE,
         note=note, interval_method=MADE_OF_TWO,
     ), "Welch's t, as in pROC", "made of those of both areas")  # fmt: skip
-
-
-def mover_limits(
-    values: tuple[float, float], limits: tuple[tuple[float, float], tuple[float, float]], correlation: float = 0.0
-) -> tuple[float, float]:
-    """Limits of a difference from the limits of its two sides, which recover the variances near each limit.
-
-    >>> mover_limits((0.9, 0.8), ((0.8, 0.95), (0.7, 0.9)))
-    (-0.04..., 0.21...)
-    """
-    difference = values[0] - values[1]
-    below, above = values[0] - limits[0][0], limits[0][1] - values[0]
-    under, over = values[1] - limits[1][0], limits[1][1] - values[1]
-    low = difference - math.sqrt(max(below**2 + over**2 - 2 * correlation * below * over, 0.0))
-    high = difference + math.sqrt(max(above**2 + under**2 - 2 * correlation * above * under, 0.0))
-    return low, high
 
 
 def undefined_area(level: float, n: int, method: str) -> PairTest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,12 @@ from heldout.measures.quantity import Quantity
 from heldout.results.evaluation import Evaluation
 
 
+def _list_ids(evaluation: Evaluation) -> frozenset[Any]:
+    """The ids of its cases, as they are written; none where they have none."""
+    ids = None if evaluation.predictions is None else evaluation.predictions.id
+    return frozenset() if ids is None else frozenset(map(str, ids.labels))
+
+
 @dataclass(frozen=True, eq=False)
 class IndependentCases(PairingDesign):
     """Each contestant has a test set of its own; `counted` names those of which only counts are known."""
@@ -37,11 +44,18 @@ class IndependentCases(PairingDesign):
 
     @property
     def shared_notes(self) -> tuple[str, ...]:
-        """The notes on the pairing, and what is assumed of contestants without rows."""
-        if not self.counted:
-            return super().shared_notes
-        which = f"only counts are known of {listing(self.counted)}"
-        return (*super().shared_notes, f"{which}, so the test sets are taken as different ones; pairs would tell more")
+        """The notes on the pairing, on cases that are the same after all, and on contestants without rows."""
+        notes = list(super().shared_notes)
+        if self.counted:
+            which = f"only counts are known of {listing(self.counted)}"
+            notes.append(f"{which}, so the test sets are taken as different ones; pairs would tell more")
+        for (a, first), (b, second) in combinations(zip(self.names, self.evaluations, strict=True), 2):
+            if common := len(_list_ids(first) & _list_ids(second)):
+                notes.append(
+                    f"{common:,} ids stand in both {a} and {b}, which are taken as different cases all the same; "
+                    "the same cases are compared more sharply without paired=False (--different-cases)"
+                )
+        return tuple(notes)
 
     @property
     def description(self) -> str:

@@ -16,7 +16,7 @@ from heldout.errors import OptionError
 from heldout.intervals.estimate import PairTest
 from heldout.intervals.quantiles import z_value
 from heldout.measures.declare import Direction
-from heldout.show.numbers import digits_between, in_brackets, number, plain
+from heldout.show.numbers import digits_between, in_brackets, number, plain, write_p
 
 MarginKind = Literal["non-inferiority", "equivalence"]
 KINDS: tuple[MarginKind, ...] = get_args(MarginKind)
@@ -64,8 +64,8 @@ def check_margin_given(margin: float | None, kind: str) -> None:
         raise OptionError(f"There is no margin for {kind}.", hint="say how much does not matter (margin=, --margin).")
 
 
-def check_margin(margin: float) -> float:
-    """A margin is a size: positive and finite.
+def check_margin(margin: float, reach: float = math.inf) -> float:
+    """A margin is a size: positive, finite, and less than the `reach`, how far two values can lie apart.
 
     >>> check_margin(0.02)
     0.02
@@ -77,6 +77,9 @@ def check_margin(margin: float) -> float:
     if not (size > 0 and math.isfinite(size)):
         hint = f"write {-size:g}: how much worse is still good enough." if size < 0 else "for example 0.02."
         raise OptionError(f"The margin must be a positive number. Got {show_given(margin)}.", hint=hint)
+    if size >= reach:
+        near = f"did you mean {size / 100:g}, which is {size:g}%?" if size < 100 else "give a smaller one."
+        raise OptionError(f"A margin of {size:g} says nothing: two values differ by at most {reach:g}.", hint=near)
     return size
 
 
@@ -103,7 +106,7 @@ def judge_margin(
     >>> judge_margin(seen, 0.02, kind="equivalence").outcome
     'not shown'
     """
-    size, wanted = check_margin(margin), _kind(kind)
+    size, wanted = check_margin(margin, reach), _kind(kind)
     if wanted == "non-inferiority" and direction not in ("higher", "lower"):
         raise OptionError(
             f"Non-inferiority needs to know which way is better, and the direction is {direction!r}.",
@@ -159,7 +162,7 @@ def _verdict(
         tested.low, tested.high, "share" if bounded else "plain",
         digits_between(tested.low, tested.high) if bounded else None,
     )  # fmt: skip
-    rests = f"({round(100 * tested.level, 6):g} % interval {span}, p = {p:.3g} by normal approximation)"
+    rests = f"({round(100 * tested.level, 6):g} % interval {span}, {write_p(p)} by normal approximation)"
     if kind == "non-inferiority":
         text = {
             "shown": f"{a} is not worse than {b} by more than {size}",

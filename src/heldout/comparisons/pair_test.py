@@ -53,6 +53,30 @@ def cut_limits(test: PairTest, reach: float) -> PairTest:
     return test if (low, high) == (test.low, test.high) else replace(test, low=low, high=high)
 
 
+def mover_limits(
+    values: tuple[float, float], limits: tuple[tuple[float, float], tuple[float, float]], correlation: float = 0.0
+) -> tuple[float, float]:
+    """Limits of a difference from those of its two sides, infinite ones included.
+
+    Each limit takes the distances to the limits that push it there, joined by Pythagoras, or by the law of cosines
+    where the two values are correlated ("MOVER"): Zou & Donner (2008), Statistics in Medicine 27, 1693-1702. Of shares
+    with Wilson's limits this makes Newcombe's interval.
+
+    >>> low, high = mover_limits((0.9, 0.8), ((0.82, 0.95), (0.71, 0.87)))
+    >>> print(f"{low:.3f} {high:.3f}")
+    -0.006 0.203
+    """
+    (value, other), ((low, high), (other_low, other_high)) = values, limits
+
+    def join(one: float, two: float) -> float:
+        if not correlation or math.isinf(one) or math.isinf(two):
+            return math.hypot(one, two)
+        return math.sqrt(max(one**2 + two**2 - 2 * correlation * one * two, 0.0))
+
+    difference = value - other
+    return difference - join(value - low, other_high - other), difference + join(high - value, other - other_low)
+
+
 # The procedures by name: what each compares, where it comes from, and what was measured of it.
 
 Setting = Literal["same cases", "different cases", "same splits", "data sets"]

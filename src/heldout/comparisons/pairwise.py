@@ -33,7 +33,7 @@ from heldout.measures.catalogue import read_quantity
 from heldout.measures.declare import Direction
 from heldout.measures.quantity import Quantity, note_class_order
 from heldout.show.blocks import Style
-from heldout.show.numbers import digits_between, in_brackets, number, plain, show_p
+from heldout.show.numbers import digits_between, in_brackets, number, plain, write_p
 
 NO_SPREAD = "all splits differ by the same amount, so their spread says nothing of how sure that is"
 
@@ -91,10 +91,10 @@ def describe_certainty(tested: PairTest, p: float, better: Outcome) -> str:
         text = f"probability {above:.3f} that it is positive, {below:.3f} that it is negative"
         text += f", {within:.3f} that it is within {tested.rope:g}" if tested.rope else ""
     else:
-        text = _show_p(p)
+        text = write_p(p)
         excludes_zero = is_significant(tested.p, tested.level) or tested.low > 0 or tested.high < 0
         if better == "undecided" and excludes_zero and p > tested.p:
-            text += f" (before correction {_show_p(tested.p)})"
+            text += f" (before correction {write_p(tested.p)})"
     return f"{text}; {NO_SPREAD}" if lacks_spread(tested) else text
 
 
@@ -122,16 +122,12 @@ def describe_disagreement(tested: PairTest) -> str:
     if not (tested.low < 0 < tested.high if rejects else tested.low > 0 or tested.high < 0):
         return ""
     zero, does = ("holds 0", "rejects") if rejects else ("leaves out 0", "does not reject")
-    test = f"{tested.method}, {_show_p(tested.p)}"
+    test = f"{tested.method}, {write_p(tested.p)}"
     return f"the interval ({tested.interval_method}) {zero}, and the test ({test}) {does}: the verdict is the test's"
 
 
 def _with_disagreement(tested: PairTest) -> PairTest:
     return replace(tested, note=join_notes(tested.note, describe_disagreement(tested)))
-
-
-def _show_p(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {show_p(p)}"
 
 
 def count_cases_needed(tested: PairTest, p: float, margin: float | None = None) -> CasesNeeded | None:

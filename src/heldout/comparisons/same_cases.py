@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing, require
+from heldout.arguments import listing, method_key, require
 from heldout.arrays import Codes, Floats
 from heldout.comparisons.best import JointValues
 from heldout.comparisons.comparison import Alike, Curves
@@ -301,7 +301,7 @@ class PairedCases(SharedCases):
 
     def _test_all_areas(self, quantity: Quantity, options: CompareOptions) -> dict[tuple[int, int], PairTest] | None:
         """DeLong's tests of all pairs, sorting each contestant once; None for two contestants or another method."""
-        name = DELONG.name if options.method is None else str(options.method).strip().casefold().replace("_", "-")
+        name = DELONG.name if options.method is None else method_key(options.method)
         few = len(self.evaluations) < 3 or quantity.bound.measure.name not in AREAS
         if few or name not in (DELONG.name, DELONG_MOVER.name):
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -30,16 +31,56 @@ from heldout.predictions.table import Predictions
 from heldout.threads import cached_property
 
 
+class SameSplits(PairingDesign):
+    """All contestants have a value for each of the same splits, and are compared by these."""
+
+    by_split: ClassVar[bool] = True
+    setting: ClassVar[Setting] = "same splits"
+
+    @abstractmethod
+    def _per_split(self, index: int, quantity: Quantity) -> Floats:
+        """The value of one contestant in each split, nan where it is undefined."""
+
+    @abstractmethod
+    def _ratio(self, index: int) -> float | None:
+        """The size of a test part over that of its training part; None where it is not known."""
+
+    @abstractmethod
+    def _shape(self, index: int, splits: int) -> tuple[int, int]:
+        """The splits of one repetition, and the number of repetitions."""
+
+    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
+        """The difference of two contestants over the splits."""
+        values = [self._per_split(index, quantity) for index in (a, b)]
+        folds, repeats = self._shape(a, len(values[0]))
+        by_fold = FoldValues.of(*values, ratio=self._ratio(a), folds=folds, repeats=repeats)
+        return compare_folds(by_fold, options.method, level=options.level, rope=options.rope)
+
+    def joint(self, quantity: Quantity) -> JointValues | None:
+        """The means over the splits with their covariance, which allows for training cases that splits share."""
+        ratio = self._ratio(0)
+        return None if ratio is None else join_split_values(self._side_by_side(range(len(self.names)), quantity), ratio)
+
+    def value(self, index: int, quantity: Quantity) -> float:
+        """The mean over the splits where it is defined, which is what the test compares."""
+        return mean_of_defined(self._per_split(index, quantity))
+
+    def values_together(self, indices: Sequence[int], quantity: Quantity) -> list[float]:
+        """The means over the splits where all of them have a value."""
+        return means_together(self._side_by_side(indices, quantity))
+
+    def _side_by_side(self, indices: Sequence[int], quantity: Quantity) -> Floats:
+        """The values of some contestants: contestants × splits."""
+        return np.stack([self._per_split(index, quantity) for index in indices])
+
+
 @dataclass(frozen=True, eq=False)
-class PairedSplits(PairingDesign):
+class PairedSplits(SameSplits):
     """All contestants were trained and tested by the same splits.
 
     `order` brings the folds of each contestant into the order of the first, and `rows` its cases. `random` says that
     the splits are random ones, and not the folds of a partition.
     """
-
-    by_split: ClassVar[bool] = True
-    setting: ClassVar[Setting] = "same splits"
 
     plan: str = field(kw_only=True)
     splits: int = field(kw_only=True)
@@ -71,29 +112,21 @@ class PairedSplits(PairingDesign):
             "split by split; splits share training cases, which the test must allow for"
         )
 
-    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
-        """The difference of two contestants over the splits."""
-        values = [self._per_fold(index, quantity) for index in (a, b)]
-        plan = self.evaluations[a].estimator.plan
-        folds, repeats = self._shape(len(values[0]), len(values[0]) if plan is None else plan.independent)
-        by_fold = FoldValues.of(*values, ratio=None if plan is None else plan.ratio, folds=folds, repeats=repeats)
-        return compare_folds(by_fold, options.method, level=options.level, rope=options.rope)
+    def _ratio(self, index: int) -> float | None:
+        plan = self.evaluations[index].estimator.plan
+        return None if plan is None else plan.ratio
 
-    def joint(self, quantity: Quantity) -> JointValues | None:
-        """The means over the splits with their covariance, which allows for training cases that splits share."""
-        values = np.stack([self._per_fold(index, quantity) for index in range(len(self.evaluations))])
-        plan = self.evaluations[0].estimator.plan
-        return None if plan is None else join_split_values(values, plan.ratio)
-
-    def _shape(self, splits: int, folds: int) -> tuple[int, int]:
+    def _shape(self, index: int, splits: int) -> tuple[int, int]:
         """The splits of one repetition, and the number of repetitions; random splits are repetitions of one each."""
         if self.random:
             return 1, splits
+        plan = self.evaluations[index].estimator.plan
+        folds = splits if plan is None else plan.independent
         repeats = max(1, splits // folds)
         # Folds of which some are missing come one after the other, in one repetition.
         return (folds, repeats) if folds * repeats == splits else (splits, 1)
 
-    def _per_fold(self, index: int, quantity: Quantity) -> NDArray[np.float64]:
+    def _per_split(self, index: int, quantity: Quantity) -> Floats:
         own = self.evaluations[index]
         if quantity.bound.costs is not None and fitted(own.labels, self.labels) != self.evaluations[0].labels:
             raise OptionError(
@@ -102,14 +135,6 @@ class PairedSplits(PairingDesign):
             )
         values = own.per_fold(translate_class(quantity, own.labels))
         return values[self.order[index]] if self.order else values
-
-    def value(self, index: int, quantity: Quantity) -> float:
-        """The mean over the splits, which is what the test compares."""
-        return mean_of_defined(self._per_fold(index, quantity))
-
-    def values_together(self, indices: Sequence[int], quantity: Quantity) -> list[float]:
-        """The means over the splits where the measure is defined for all of them."""
-        return means_together(np.stack([self._per_fold(index, quantity) for index in indices]))
 
     def pooled(self, index: int, quantity: Quantity) -> float | None:
         """The value from the counts of all splits together, as an evaluation gives it; of scores there is none."""
@@ -142,11 +167,8 @@ def means_together(values: Floats) -> list[float]:
 
 
 @dataclass(frozen=True, eq=False)
-class TabledSplits(PairingDesign):
+class TabledSplits(SameSplits):
     """All learners were trained and tested by the same splits, and of each split only the values are known."""
-
-    by_split: ClassVar[bool] = True
-    setting: ClassVar[Setting] = "same splits"
 
     results: SplitResults = field(kw_only=True)
 
@@ -189,23 +211,15 @@ class TabledSplits(PairingDesign):
         del wanted
         return list(self.results.quantities)
 
-    def value(self, index: int, quantity: Quantity) -> float:
-        """The mean over the splits where it is defined."""
-        return mean_of_defined(self.results.values[quantity.key][index])
+    def _per_split(self, index: int, quantity: Quantity) -> Floats:
+        values: Floats = self.results.values[quantity.key][index]
+        return values
 
-    def values_together(self, indices: Sequence[int], quantity: Quantity) -> list[float]:
-        """The means over the splits where all of them have a value."""
-        return means_together(self.results.values[quantity.key][list(indices)])
+    def _ratio(self, index: int) -> float:  # noqa: ARG002 - one signature
+        return self.results.ratio
 
-    def test(self, a: int, b: int, quantity: Quantity, options: CompareOptions) -> PairTest:
-        """The difference of two learners over the splits."""
-        own, values = self.results, self.results.values[quantity.key]
-        by_fold = FoldValues.of(values[a], values[b], ratio=own.ratio, folds=own.folds, repeats=own.repeats)
-        return compare_folds(by_fold, options.method, level=options.level, rope=options.rope)
-
-    def joint(self, quantity: Quantity) -> JointValues | None:
-        """The means over the splits with their covariance, which allows for training cases that splits share."""
-        return join_split_values(self.results.values[quantity.key], self.results.ratio)
+    def _shape(self, index: int, splits: int) -> tuple[int, int]:  # noqa: ARG002 - one signature
+        return self.results.folds, self.results.repeats
 
     def sides(self) -> tuple[Side, ...]:
         """None: the cases of the splits are not known."""

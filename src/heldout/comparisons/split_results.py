@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import check_share, listing, suggest, write_sentence
+from heldout.arguments import check_share, listing, method_key, suggest, write_sentence
 from heldout.arrays import Floats
 from heldout.comparisons.comparison import UNNAMED, Comparison
 from heldout.comparisons.fold_tests import MeasureKey, SplitResults
@@ -78,7 +78,7 @@ def compare_splits(found: Sequence[SplitResults], control: str | None, options: 
 def _compare_means(found: Sequence[SplitResults], control: str | None, options: TableOptions) -> Comparison:
     """Several data sets: the mean over the splits of each is one result."""
     names = [own.data_set for own in found]
-    method = None if options.method is None else PROCEDURES.get(str(options.method).strip().casefold())
+    method = None if options.method is None else PROCEDURES.get(method_key(options.method))
     if method is not None and method.setting == SPLITS_SETTING:
         raise OptionError(
             f"The method {method.name!r} is for the splits of one data set, and there are {len(names)}: "

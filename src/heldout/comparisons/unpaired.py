@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import check_level, check_whole, listing
+from heldout.arguments import check_level, check_whole, listing, method_key
 from heldout.arrays import Floats
 from heldout.comparisons.delong import DELONG_UNPAIRED, delong_unpaired, widen_by_slack
 from heldout.comparisons.pair_test import (
     PER_CASE,
     find_procedure,
+    mover_limits,
     per_case_of_two,
     register_procedure,
     scale_test,
@@ -135,11 +136,10 @@ def newcombe_unpaired_limits(
     >>> print(f"{low:.4f} {high:.4f}")
     0.0524 0.3339
     """
-    rates = np.array([hits_a / n_a, hits_b / n_b])
+    rates = hits_a / n_a, hits_b / n_b
     low, high = wilson([hits_a, hits_b], [n_a, n_b], level)
-    below, above = rates - low, high - rates
-    difference = float(rates[0] - rates[1])
-    return difference - math.hypot(below[0], above[1]), difference + math.hypot(above[0], below[1])
+    own, other = zip(low.tolist(), high.tolist(), strict=True)
+    return mover_limits((rates[0], rates[1]), (own, other))
 
 
 def compare_unpaired(
@@ -345,7 +345,7 @@ def _fisher(hits_a: float, n_a: float, hits_b: float, n_b: float) -> float:
 
 
 def _procedure(method: str) -> str:
-    key = str(method).strip().casefold()
+    key = method_key(method)
     return find_procedure(SHORT.get(key, key), "different cases").name
 
 
@@ -354,28 +354,13 @@ Limits = tuple[float, float, float]
 
 
 def mover_difference(first: Limits, second: Limits, *, correlation: float = 0.0) -> Limits:
-    """The first less the second, with its limits; each is a value, a lower and an upper limit.
-
-    Each limit of the difference takes the distances to the limits that push it there, joined by Pythagoras, or by the
-    law of cosines where the two values are correlated: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702. For
-    shares with Wilson's limits this is Newcombe's interval.
+    """The first less the second, with limits by `mover_limits`; each is a value, a lower and an upper limit.
 
     >>> print(*(f"{end:.3f}" for end in mover_difference((0.9, 0.82, 0.95), (0.8, 0.71, 0.87))))
     0.100 -0.006 0.203
     """
-    (value, low, high), (other, other_low, other_high) = first, second
-    difference = value - other
-
-    def join(one: float, two: float) -> float:
-        if not correlation or math.isinf(one) or math.isinf(two):
-            return math.hypot(one, two)
-        return math.sqrt(max(one * one - 2 * correlation * one * two + two * two, 0.0))
-
-    return (
-        difference,
-        difference - join(value - low, other_high - other),
-        difference + join(high - value, other - other_low),
-    )
+    (value, *own), (other, *others) = first, second
+    return value - other, *mover_limits((value, other), ((own[0], own[1]), (others[0], others[1])), correlation)
 
 
 # Two classifiers by their scores, each with cases of its own, from rankings and sums of losses without the rows.

@@ -241,7 +241,8 @@ def _group_sizes(ranking: Ranking, grid: Floats, level: float) -> tuple[Floats, 
     # A t interval with G − 1 degrees of freedom is as long as a z interval with this much less evidence.
     few = (z_value(level) / float(t_value(level, number - 1))) ** 2 if number > 1 else 0.0
     sizes = []
-    for counts, total in ((groups.positives, ranking.n_positive), (groups.negatives, ranking.n_negative)):
+    totals, most = (ranking.n_positive, ranking.n_negative), kish_sizes(ranking)
+    for counts, total, cases in zip((groups.positives, groups.negatives), totals, most, strict=True):
         size = np.bincount(groups.group, weights=counts, minlength=number)
         units = float((size > 0).sum())
         effective = np.empty(len(grid))
@@ -251,7 +252,7 @@ def _group_sizes(ranking: Ranking, grid: Floats, level: float) -> tuple[Floats, 
             rate = hits.sum() / total
             spread = ((hits - rate * size) ** 2).sum() / total**2 * number / max(number - 1, 1)
             # Where all groups agree, groups are the units.
-            effective[at] = min(rate * (1 - rate) / spread, total) if spread > 0 and 0 < rate < 1 else units
+            effective[at] = min(rate * (1 - rate) / spread, cases) if spread > 0 and 0 < rate < 1 else units
         sizes.append(np.maximum(effective * few, 1e-3))
     return sizes[0], sizes[1]
 

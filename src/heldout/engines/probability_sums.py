@@ -129,8 +129,8 @@ class Binner:
 
 Groups = tuple[Integers, NDArray[Any]]
 
-# Rows of a block. BLAS shares a product of more than 10,000 numbers among threads, which costs more than it saves.
-BLOCK = 1 << 13
+# Rows of a block: their products stay in one thread, too.
+BLOCK = SHORT
 # Rows of a block where Polars reads meanwhile: longer ones took less time there, though they leave the cache.
 LONG_BLOCK = 1 << 17
 # Numbers in one block of a table with a column per class.

@@ -1,4 +1,7 @@
-"""Counts that grow by sound predictions: small sets are kept until they are worth counting together."""
+"""Counts that grow by sound predictions: small sets are kept until they are worth counting together.
+
+It stands apart from the accumulator, which turns what is given into predictions: here these are joined and counted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which files a path names that an engine is to read, what they hold, and in which columns they agree."""
+"""Which files a path names that an engine is to read, what they hold, and in which columns they agree.
+
+It stands apart from `backends`, which opens files in an engine: here they are only listed and compared.
+"""
 
 from __future__ import annotations
 

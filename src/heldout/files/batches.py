@@ -408,7 +408,8 @@ class TextBatches(Batches):
                 headers[part] = self._names(part)
             else:
                 empty.append(part.inside or part.name)
-        if not headers:
+        # A JSON document without rows names no columns.
+        if not any(headers.values()):
             raise no_rows_in_files(listing.name, len(listing.parts))
         self._texts = list(headers)
         self._headers = headers
@@ -448,13 +449,11 @@ class TextBatches(Batches):
         return {name: self._types[name] for name in columns}
 
     def _watched_pieces(self, columns: Sequence[str]) -> Iterator[tuple[FilePart, Piece]]:
-        """All pieces of all files; whoever watches is told how far they are, and a table without a row is refused."""
+        """All pieces of all files; whoever watches is told how far they are."""
         yield from self._watched(self._pieces(columns), lambda located: len(located[1][0]))
-        if not sum(self._sizes):
-            raise no_rows_in_files(self.name, len(self._texts))
 
     def _pieces(self, columns: Sequence[str]) -> Iterator[tuple[FilePart, Piece]]:
-        """Pieces of all files with these columns."""
+        """Pieces of all files with these columns; a table without a row is refused, whoever reads it to its end."""
         sizes: list[int] = []
         for part in self._texts:
             rows = 0
@@ -462,6 +461,8 @@ class TextBatches(Batches):
                 rows += len(frame)
                 yield part, (frame.select(columns), comma)
             sizes.append(rows)
+        if not sum(sizes):
+            raise no_rows_in_files(self.name, len(sizes))
         self._sizes = sizes
         bare = [part.inside or part.name for part, rows in zip(self._texts, sizes, strict=True) if not rows]
         if bare and empty_note(bare) not in self.notes:

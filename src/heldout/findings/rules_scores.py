@@ -228,8 +228,10 @@ def _no_answers_beside(subject: Evaluation, cases: float) -> str:
         return "there is a score for each class"
     if subject.positive is None:
         return NO_POSITIVE_CLASS
-    called = float(subject.confusion.predicted_totals[subject.confusion.index(subject.positive)])
-    few = min(called, float(subject.confusion.n) - called) < cases
+    # Rows are counted, whatever they weigh.
+    confusion = subject.confusion
+    called = int(confusion.cases[confusion.predicted == confusion.index(subject.positive)].sum())
+    few = min(called, confusion.n_cases - called) < cases
     return f"there are fewer than {cases:g} predictions that name the positive class, or another" if few else ""
 
 

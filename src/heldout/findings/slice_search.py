@@ -30,7 +30,7 @@ from heldout.findings.slice_basis import (
     notes_of_columns,
     notes_of_tests,
 )
-from heldout.intervals.cluster_errors import cluster_spread, effective_scale, groups_behind
+from heldout.intervals.cluster_errors import cluster_spread, effective_scale, groups_behind, kish_worth
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.estimate import NO_INTERVAL, Estimate, PairTest, undefined_test
 from heldout.intervals.quantiles import z_value
@@ -242,10 +242,11 @@ def _pulls(subject: Subject, place: int) -> tuple[NDArray[Any], Floats]:
 def effective_trials(confusion: Confusion, quantity: Quantity) -> float:
     """The number of cases behind a quantity, that of the denominator where it is a share."""
     subject = Estimator(confusion).subject(quantity)
-    if confusion.weighted and confusion.clusters is None:
-        subject = subject.scaled(effective_scale(subject))
+    worth = kish_worth(confusion)
+    if confusion.weighted:
+        subject = subject.scaled(effective_scale(subject) if confusion.clusters is None else worth)
     if subject.trials is None:
-        return float(confusion.n)
+        return float(confusion.n) * worth
     index = 0 if quantity.class_ is None else confusion.index(quantity.class_)
     return float(np.asarray(subject.trials[1]).reshape(-1)[index])
 

@@ -26,7 +26,10 @@ Undecided: TypeAlias = Literal["fail", "warn", "pass"]
 
 
 def check_undecided(undecided: Any) -> Undecided:
-    """What becomes of what is undecided, refused where it is no word for that: a slip would let everything through."""
+    """Check the word for undecided requirements: fail, warn or pass.
+
+    A misspelt word is an error, because it could let everything through.
+    """
     known = get_args(Undecided)
     if undecided not in known:
         near = closest(str(undecided), known)
@@ -220,6 +223,8 @@ class Gate(RenderedResult):
     baseline: str = ""
     baseline_how: str = ""
     notes: tuple[str, ...] = ()
+    # The number of cases where `n` is their weight.
+    cases: int | None = None
 
     def _describe(self) -> str:
         return f"Gate {'passed' if self.passed else 'failed'}: {self.summary()}"

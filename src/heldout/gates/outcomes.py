@@ -378,12 +378,14 @@ def _sentence(claim: Claim, ends: Ends, outcome: str, start: str, bound: str, ne
 
 
 def percentage(level: float) -> str:
-    """A level in percent, with digits enough to tell it from the next.
+    """A level in percent, with four digits, or as many as it takes to stay below 100.
 
-    >>> percentage(0.95), percentage(1 - 0.05 / 3)
-    ('95 %', '98.33 %')
+    >>> percentage(0.95), percentage(1 - 0.05 / 3), percentage(0.99999)
+    ('95 %', '98.33 %', '99.999 %')
     """
-    return f"{100 * level:.4g} %"
+    # Seventeen tell every number from the next.
+    texts = (f"{100 * level:.{digits}g}" for digits in range(4, 18))
+    return f"{next((text for text in texts if float(text) < 100), '100')} %"
 
 
 def _because(note: str) -> str:

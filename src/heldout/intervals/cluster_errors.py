@@ -244,6 +244,11 @@ def _corners_of(confusion: Confusion) -> tuple[Floats, Floats, Floats]:
     return sums
 
 
+def kish_worth(confusion: Confusion) -> float:
+    """How many equally weighted cases a unit of weight is worth by Kish's (Σw)² / Σw²; 1 without weights."""
+    return 1.0 if confusion.squares is None else float(confusion.n / confusion.squares.sum())
+
+
 def effective_scale(subject: Subject) -> Any:
     """What to multiply weighted counts by, so that they count equally informative cases.
 

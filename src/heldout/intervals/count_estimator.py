@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heldout.arguments import listing
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
-from heldout.intervals.cluster_errors import effective_scale
+from heldout.intervals.cluster_errors import effective_scale, kish_worth
 from heldout.intervals.dependence import Dependence, refuse_independent_rows
 from heldout.intervals.draws import DRAWN_LEVEL, Draws, can_draw_tables
 from heldout.intervals.estimate import NO_INTERVAL, ONE_GROUP, ClassEstimates, Estimate, join_notes, round_cases
@@ -180,7 +180,7 @@ class Estimator:
             shared = self.plan.scale(bound.measure, subject.axis)
             scale, name = scale * shared, f"{name}, n/{1 / shared:g}"
             if self.plan.shifts(bound.measure, subject.axis):
-                scale, name = scale / (1 + shift_ratio(subject)), f"{name} or less"
+                scale, name = scale / (1 + shift_ratio(subject)), f"{name}, threshold shift"
         if name != method.name:
             subject = subject.scaled(scale)
         low, high = method.find(subject, self.level, self.drawn(scale))
@@ -267,8 +267,7 @@ def _plenty(confusion: Confusion) -> bool:
     memo = confusion.memo
     if "plenty" not in memo:
         # Weights count as the equally weighted cases that they are worth, whatever their unit.
-        worth = 1.0 if confusion.squares is None else float(confusion.n / confusion.squares.sum())
-        memo["plenty"] = bool(confusion.corners.min() * worth >= PLENTY)
+        memo["plenty"] = bool(confusion.corners.min() * kish_worth(confusion) >= PLENTY)
     plenty: bool = memo["plenty"]
     return plenty
 

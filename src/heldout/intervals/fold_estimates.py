@@ -415,8 +415,9 @@ class FoldEstimator(Estimator):
         if find(estimate.measure).measure.total:
             # The total grows with the number of cases: a fold's stands for all of them.
             there, training = there * self.confusion.n, training * self.confusion.n
-        # A mean over the few folds in which a measure happens to be defined says nothing.
-        told = len(there) > 0 and 2 * len(there) >= len(values)
+        # A mean over the folds in which a measure happens to be defined is of other cases: of F1 over folds of one case
+        # it is the Jaccard index.
+        told = 0 < len(there) == len(values)
         rule, other = self.rule, float(there.mean()) if told else math.nan
         if by_fold is not None and (must or len(there) > 1) and (self.plan is None or not self.plan.refused):
             parts |= self._by_fold(by_fold, estimate, there)

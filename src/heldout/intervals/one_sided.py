@@ -210,10 +210,10 @@ def guarded_precision_limits(ranking: Ranking, level: float) -> tuple[float, flo
     the rest as Zou & Donner (2008), Statistics in Medicine 27, 1693-1702, put limits together. Few positives that are
     ranked badly have an average precision above the truth on average; that much is taken off. To groups none is added.
     """
-    few = ranking.groups is None and ranking.joined is None and ranking.n_positive <= PLENTY
+    sizes = kish_sizes(ranking)
+    few = ranking.groups is None and ranking.joined is None and sizes[0] <= PLENTY
     low, _ = average_precision_limits(_with_positive(ranking, last=True) if few else ranking, level)
     _, high = average_precision_limits(_with_positive(ranking, last=False) if few else ranking, level)
-    sizes = kish_sizes(ranking)
     value = _precision_at(ranking, 1.0)
     share, cases = _known_share(ranking)
     rarer, oftener = (

@@ -356,13 +356,18 @@ def _shifted_shares(value: float, values: Floats, skew: float, level: float) -> 
 
 
 def _acceleration(ranking: Ranking, bound: Bound, value: float) -> float:
-    """A sixth of the skewness of the influences, from leaving out single cases, evenly spread over each class."""
+    """A sixth of the skewness of the influences, from leaving out single cases, evenly spread over each class.
+
+    With weights a case is one of the equally weighted ones that they are worth.
+    """
     cubes = squares = 0.0
     columns = ranking.positives * 1.0, ranking.negatives * 1.0
-    for which, (column, up_to) in enumerate(zip(columns, (ranking.tp, ranking.fp), strict=True)):
+    sides = zip(columns, (ranking.tp, ranking.fp), kish_sizes(ranking), strict=True)
+    for which, (column, up_to, cases) in enumerate(sides):
         total = float(up_to[-1])
-        if total <= 1:
+        if cases <= 1:
             continue
+        case = total / cases
         probes = np.unique(np.searchsorted(up_to, (np.arange(PROBES) + 0.5) / PROBES * total))
         left = np.empty(len(probes))
         block = max(1, NUMBERS // len(column))
@@ -370,12 +375,12 @@ def _acceleration(ranking: Ranking, bound: Bound, value: float) -> float:
             places = probes[start : start + block]
             pair = [np.broadcast_to(side, (len(places), len(side))) for side in columns]
             fewer = pair[which].copy()
-            fewer[np.arange(len(places)), places] = np.maximum(column[places] - 1, 0)
+            fewer[np.arange(len(places)), places] = np.maximum(column[places] - case, 0)
             pair[which] = fewer
             left[start : start + block] = bound.value({"ranking": RankingBatch(*pair)})
         weights = column[probes] / column[probes].sum()
         gaps = np.nan_to_num(value - left)
-        gaps = (gaps - weights @ gaps) * (total - 1) / total
-        cubes += total * float(weights @ gaps**3)
-        squares += total * float(weights @ gaps**2)
+        gaps = (gaps - weights @ gaps) * (cases - 1) / cases
+        cubes += cases * float(weights @ gaps**3)
+        squares += cases * float(weights @ gaps**2)
     return cubes / (6 * squares**1.5) if squares > 0 else 0.0

@@ -21,10 +21,10 @@ from heldout.intervals.multiclass_areas import MulticlassArea, areas_of, slack_o
 from heldout.intervals.ranking_bootstrap import probability_limits
 from heldout.intervals.score_methods import (
     BOOTSTRAPS,
-    INDEPENDENT,
     NOT_OF_FEW,
     NOT_OF_GROUPS,
     RankingLimits,
+    assumes_independence,
     closed_methods,
     one_sided_limits,
     score_limits,
@@ -117,7 +117,7 @@ class ScoreEstimator:
     def check(self, method: str | None) -> None:
         """Refuse a method that takes rows as independent where they come in groups."""
         grouped = self.evidence.grouped
-        if method in INDEPENDENT and grouped:
+        if method is not None and grouped and assumes_independence(method):
             raise refuse_independent_rows(method, "use 'delong-logit' or 'cluster-bootstrap', or leave out group.")
         if method == "cluster-bootstrap" and not grouped:
             raise OptionError("The cases have no groups to draw.", hint="give group=, or use 'bootstrap'.")

@@ -42,12 +42,16 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class ScoreMethod(Generic[Found]):
-    """An interval method of scores: what finds its limits, what it does in a sentence, and where it comes from."""
+    """An interval method of scores: what finds its limits, what it does in a sentence, and where it comes from.
+
+    An `independent` one takes rows as such, and is not made for cases that come in groups.
+    """
 
     name: str
     find: Found
     summary: str
     reference: str
+    independent: bool = False
 
 
 def _by_name(*methods: ScoreMethod[Found]) -> dict[str, ScoreMethod[Found]]:
@@ -60,11 +64,17 @@ HANLEY_MCNEIL = "Hanley & McNeil (1982), Radiology 143"
 HAMPEL = "Hampel (1974), JASA 69"
 HALL = "Hall (1992), Journal of the Royal Statistical Society B 54"
 FERRO_FRICKER = "Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological Society 138"
-LESS_BIAS = "Standard error from the influence of each case, about the value less what few cases in a bin add to it."
+LESS_BIAS = "Standard error from the influence of each case, around the value corrected for the bias of small bins."
 
 # The methods without resampling, by the names that measures declare. Those of areas need the ranking and the level.
 AREA_FORMS: Mapping[str, ScoreMethod[RankingForm]] = _by_name(
-    ScoreMethod("delong-score", delong_score, "Inverts a test with Newcombe's variance, scaled to DeLong's.", NEWCOMBE),
+    ScoreMethod(
+        "delong-score",
+        delong_score,
+        "Inverts a test with Newcombe's variance, scaled to DeLong's.",
+        NEWCOMBE,
+        independent=True,
+    ),
     ScoreMethod("delong-logit", delong_logit, "DeLong's variance, limits on the logit scale.", DELONG),
     ScoreMethod("delong", delong, "DeLong's variance, estimate ± z standard errors.", DELONG),
     ScoreMethod(
@@ -72,8 +82,9 @@ AREA_FORMS: Mapping[str, ScoreMethod[RankingForm]] = _by_name(
         hanley_mcneil,
         "A variance from the area and the numbers of cases alone.",
         HANLEY_MCNEIL,
+        independent=True,
     ),
-    ScoreMethod("newcombe", newcombe, "Inverts a test with Hanley and McNeil's variance.", NEWCOMBE),
+    ScoreMethod("newcombe", newcombe, "Inverts a test with Hanley and McNeil's variance.", NEWCOMBE, independent=True),
     ScoreMethod(
         "influence-logit",
         average_precision_limits,
@@ -83,7 +94,13 @@ AREA_FORMS: Mapping[str, ScoreMethod[RankingForm]] = _by_name(
 )
 # The others also need to know which loss, distance or coefficient the measure is about.
 COMPONENT_FORMS: Mapping[str, ScoreMethod[ComponentForm]] = _by_name(
-    ScoreMethod("profile", profile_limits, "Limits over all thresholds that the cases do not rule out.", DERIVED),
+    ScoreMethod(
+        "profile",
+        profile_limits,
+        "Limits over all thresholds that the cases do not rule out.",
+        DERIVED,
+        independent=True,
+    ),
     ScoreMethod(
         "hall",
         lambda tally, bound, level: loss_limits(tally, bound.measure.component, level),
@@ -104,12 +121,14 @@ COMPONENT_FORMS: Mapping[str, ScoreMethod[ComponentForm]] = _by_name(
         lambda tally, _, level: part_limits(tally, "resolution", level),
         LESS_BIAS,
         FERRO_FRICKER,
+        independent=True,
     ),
     ScoreMethod(
         "wilson-spread",
         lambda tally, _, level: uncertainty_limits(tally, level),
         "Wilson's limits of the share of positives, as a variance.",
         "Wilson (1927)",
+        independent=True,
     ),
     ScoreMethod(
         "test-inversion",
@@ -192,27 +211,6 @@ ONE_SIDED_COMPONENTS: Mapping[str, ScoreMethod[ComponentForm]] = {
         METHODS["clopper-pearson"].reference,
     ),
 }
-# What `fold_interval` of a measure names, where it is a method for the mean over folds alone.
-OVER_FOLDS_ALONE: Mapping[str, ScoreMethod[None]] = _by_name(
-    ScoreMethod(
-        "hanley-mcneil-logit",
-        None,
-        "Hanley and McNeil's variance, limits on the logit scale.",
-        HANLEY_MCNEIL,
-    )
-)
-# Methods that take rows as independent, and are not made for cases that come in groups.
-INDEPENDENT = frozenset(
-    {
-        "delong-score",
-        "profile",
-        "hanley-mcneil",
-        "newcombe",
-        "stratified-bootstrap",
-        "bias-corrected-shares",
-        "wilson-spread",
-    }
-)
 # How a note begins that says why there is no interval.
 NO_INTERVAL_BECAUSE = "no interval: "
 # Why a measure whose methods all take rows as independent has none where they are not.
@@ -220,7 +218,9 @@ NOT_OF_GROUPS = (
     f"{NO_INTERVAL_BECAUSE}it depends on the class shares, whose sums by group are not kept with the probabilities"
 )
 # Why a measure has none at all.
-NOT_OF_FEW = f"{NO_INTERVAL_BECAUSE}bins that hold few cases, or none, decide it"
+NOT_OF_FEW = (
+    f"{NO_INTERVAL_BECAUSE}the value is set by bins with few cases, and no method that was tried held its level"
+)
 BOOTSTRAPS: Mapping[str, ScoreMethod[tuple[Form, Draw | None]]] = _by_name(
     ScoreMethod(
         "bootstrap-logit",
@@ -234,6 +234,7 @@ BOOTSTRAPS: Mapping[str, ScoreMethod[tuple[Form, Draw | None]]] = _by_name(
         ("percentile", "classes"),
         "Percentiles of values resampled within the classes.",
         EFRON_TIBSHIRANI,
+        independent=True,
     ),
     ScoreMethod(
         "bca",
@@ -341,10 +342,20 @@ def explain_method(name: str) -> tuple[str, str]:
     ("Inverts a test with Hanley and McNeil's variance.", 'Newcombe (2006), Statistics in Medicine 25')
     """
     registers: tuple[Mapping[str, ScoreMethod[Any]], ...] = (
-        AREA_FORMS, COMPONENT_FORMS, BOOTSTRAPS, ONE_SIDED_AREAS, ONE_SIDED_COMPONENTS, OVER_FOLDS_ALONE,
+        AREA_FORMS, COMPONENT_FORMS, BOOTSTRAPS, ONE_SIDED_AREAS, ONE_SIDED_COMPONENTS,
     )  # fmt: skip
     every = (found for register in registers for found in register.values())
     return next(((found.summary, found.reference) for found in every if found.name == name), ("", ""))
+
+
+def assumes_independence(name: str) -> bool:
+    """Whether a method takes rows as independent, so that it is not made for cases that come in groups.
+
+    >>> assumes_independence("delong-score"), assumes_independence("delong-logit")
+    (True, False)
+    """
+    registers: tuple[Mapping[str, ScoreMethod[Any]], ...] = AREA_FORMS, COMPONENT_FORMS, BOOTSTRAPS
+    return any(name in register and register[name].independent for register in registers)
 
 
 def default_score_method(measure: Measure, *, grouped: bool = False) -> str:
@@ -357,7 +368,7 @@ def default_score_method(measure: Measure, *, grouped: bool = False) -> str:
     'delong-logit'
     """
     resampled = measure.scope == "ranking" and measure.kind != "calibration"
-    fitting = (name for name in closed_methods(measure) if not (grouped and name in INDEPENDENT))
+    fitting = (name for name in closed_methods(measure) if not (grouped and assumes_independence(name)))
     return next(fitting, "bootstrap-logit" if resampled else NO_INTERVAL)
 
 
@@ -374,9 +385,9 @@ def score_limits(
     """The interval of a measure of scores; a method that does not apply gives way to the default unless `strict`."""
     default = default_score_method(bound.measure, grouped=evidence.groups is not None)
     if isinstance(evidence, Ranking) and bound.measure.kind != "calibration":
-        applies = method in closed_methods(bound.measure) or method in BOOTSTRAPS
-        applies = applies and not (evidence.groups is not None and method in INDEPENDENT)
-        asked = method if applies or strict else None
+        known = method in closed_methods(bound.measure) or method in BOOTSTRAPS
+        unfit = method is not None and evidence.groups is not None and assumes_independence(method)
+        asked = method if strict or (known and not unfit) else None
         return ranking_limits(evidence, bound, level, method=asked, seed=seed, replicates=replicates)
     if strict and isinstance(evidence, Ranking) and method in BOOTSTRAPS:
         return ranking_limits(evidence, bound, level, method=method, seed=seed, replicates=replicates)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from heldout.arrays import Floats
+from heldout.intervals.cluster_errors import kish_worth
 from heldout.intervals.target import Subject
 from heldout.measures.cells import TableBatch, class_cells
 
@@ -47,7 +48,9 @@ def shift_ratio(subject: Subject) -> Any:
         return np.float64(0.0)
     from scipy.special import ndtri
 
-    corners = subject.confusion.corners[slice(None) if by_class else slice(1)].astype(np.float64) + HALF_A_CASE
+    # Weights count as the equally weighted cases that they are worth, whatever their unit.
+    worth = kish_worth(subject.confusion)
+    corners = subject.confusion.corners[slice(None) if by_class else slice(1)] * worth + HALF_A_CASE
     tp, fn, fp, tn = corners.T
     positives, negatives = tp + fn, fp + tn
     above = ndtri(tp / positives), ndtri(fp / negatives)

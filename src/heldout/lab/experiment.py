@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from heldout.arguments import closest, listing
+from heldout.arguments import closest, listing, method_key
 from heldout.arrays import Floats
 from heldout.errors import OptionError
 from heldout.lab.parameters import PARAMETERS, list_all
@@ -88,7 +88,7 @@ def find_experiment(name: str) -> Experiment:
     'best-of-k'
     """
     known = find_experiments()
-    key = name.strip().casefold().replace("_", "-").replace(" ", "-")
+    key = method_key(name)
     if key not in known:
         near = closest(key, known)
         raise OptionError(

@@ -143,6 +143,8 @@ def _resolve_roles(table: FeatureTable, y: Any, target: Any, group: Any, feature
             f"The target and the group are the same column: {target!r}.", hint="choose another column for one of them."
         )
     dropped = [check_column(name, table.columns, table.source) for name in _list_columns(drop, table)]
+    if target in dropped:
+        raise ColumnError(f"The target {target!r} is among the columns to drop.", hint="drop other columns.")
     if table.row_weight is not None and table.row_weight not in (target, group_column, *dropped):
         notes.append("the weights of the rows were not used: every row counts once, in training and in testing")
         dropped.append(table.row_weight)

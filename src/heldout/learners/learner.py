@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from heldout.arguments import closest, listing
+from heldout.arguments import closest, listing, method_key
 from heldout.errors import OptionError, first_line
 from heldout.learners.registry import (
     SHORTCUTS,
@@ -217,7 +217,7 @@ def read_learner(spec: Any, *, seed: int = 0) -> Learner:
 
 def _from_text(text: str, seed: int) -> Learner:
     head, colon, rest = (part.strip() for part in text.partition(":"))
-    known = SHORTCUTS.get(head.casefold().replace("_", "-").replace(" ", "-"))
+    known = SHORTCUTS.get(method_key(head))
     if known is not None:
         return _from_shortcut(known, text, rest if colon else None, seed)
     if not colon or not _is_module(head) or not rest or rest[0].isdigit():

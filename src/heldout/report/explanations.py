@@ -203,8 +203,7 @@ QUALIFIERS: Mapping[str, str] = {
     "over folds": "For the mean over folds, from what each fold tells.",
     "effective n": "With as many cases as would tell as much if all had the same weight.",
     "n/": "As with so many times fewer cases, because the models depend on each other.",
-    "or less": "As with so many times fewer cases or still fewer: the models depend on each other, and another "
-    "training set shifts how readily each calls a class.",
+    "threshold shift": "Still fewer, because with another training set a model calls each class more or less readily.",
     "groups": "Whole groups are taken as the cases.",
     "bins": "It holds for every order of the scores inside the bins.",
     "at most": "How the classes vary together is not known, so it is as wide as that could make it.",
@@ -266,9 +265,8 @@ def method_words(method: str) -> str:
 
 
 def explain_qualifier(text: str) -> str:
-    """What follows the name of a method, such as "n/1.5 or less", in words; empty where nothing is known of it."""
-    kind = ("or less" if text.endswith("or less") else "n/") if text.startswith("n/") else text
-    return QUALIFIERS.get(kind, "")
+    """What follows the name of a method, such as "n/1.5", in words; empty where nothing is known of it."""
+    return QUALIFIERS.get("n/" if text.startswith("n/") else text, "")
 
 
 def _table(evaluation: Evaluation, bound: Bound, estimates: Sequence[Estimate]) -> Table:

@@ -16,7 +16,7 @@ from heldout.result import Form
 from heldout.show.blocks import Block, Cell, Column, Note, Number, Prose, Severity, Span, Table, Title, head_columns
 from heldout.show.chart import Chart
 from heldout.show.escape import visible
-from heldout.show.numbers import number, number_of
+from heldout.show.numbers import count, number, number_of
 from heldout.show.text_width import shorten
 
 # What the track of an interval shows.
@@ -80,7 +80,9 @@ def _why(one: Requirement) -> Note:
 
 def _title(gate: Gate) -> str:
     parts = [gate.name] if gate.name else []
-    parts.append(number_of(gate.n, "case"))
+    parts.append(number_of(gate.n if gate.cases is None else gate.cases, "case"))
+    if gate.cases is not None:
+        parts.append(f"weight {count(gate.n)}")
     if gate.labels:
         parts.append(number_of(len(gate.labels), "class", "classes"))
     if gate.positive is not None:

@@ -263,7 +263,10 @@ def _case(predictions: Predictions, find: Support, kind: Kind, place: int) -> Ha
 
 @dataclass(frozen=True, slots=True)
 class ConfusedPair:
-    """One class confused with another: the cases, and their share of the true class with its interval."""
+    """One class confused with another: the cases, and their share of the true class with its interval.
+
+    With weights `count` and `total` are sums of weights; `n` is the number of cases of the true class.
+    """
 
     truth: Label
     predicted: Label
@@ -272,6 +275,7 @@ class ConfusedPair:
     value: float
     low: float
     high: float
+    n: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,7 +301,7 @@ class Confused(Result):
                 class_=pair.truth,
                 level=self.level,
                 method=self.method,
-                n=pair.total,
+                n=pair.n,
                 predicted=pair.predicted,
                 count=pair.count,
             )
@@ -348,7 +352,8 @@ def confused(confusion: Confusion, most: int = 10, *, level: float = 0.95, indep
         n = _effective(confusion, cell) * independent
         low, high = (np.nan, np.nan) if not n else wilson(count / total * n, n, level)
         labels = confusion.labels[truth], confusion.labels[int(confusion.predicted[cell])]
-        pairs.append(ConfusedPair(*labels, count, total, count / total, float(low), float(high)))
+        cases = int(confusion.cases[confusion.truth == truth].sum())
+        pairs.append(ConfusedPair(*labels, count, total, count / total, float(low), float(high), cases))
     plain = not confusion.weighted and confusion.clusters is None and independent == 1
     return Confused(tuple(pairs), len(wrong), level, "wilson" if plain else "wilson, effective n")
 
@@ -358,6 +363,7 @@ def _effective(confusion: Confusion, cell: int) -> float:
     own = confusion.truth == confusion.truth[cell]
     total = float(confusion.counts[own].sum())
     share = float(confusion.counts[cell]) / total
+    kish = total if confusion.squares is None else total**2 / float(confusion.squares[own].sum())
     # What a case adds to the share: 1 − share in the cell, −share elsewhere in the class, over the total.
     slope = np.where(own, -share, 0.0) / total
     slope[cell] += 1 / total
@@ -368,9 +374,8 @@ def _effective(confusion: Confusion, cell: int) -> float:
         variance = float((pull**2).sum()) * groups / (groups - 1) if groups > 1 else 0.0
         if not variance:
             return float(groups) if groups > 1 else 0.0
-        return min(total, share * (1 - share) / variance)
+        return min(kish, share * (1 - share) / variance)
     if confusion.squares is None:
-        return total
-    kish = total**2 / float(confusion.squares[own].sum())
+        return kish
     variance = float((confusion.squares * slope**2).sum())
     return min(kish, share * (1 - share) / variance) if variance else kish

@@ -220,3 +220,12 @@ def show_p(p: float) -> str:
         return "<.001"
     text = f"{p:.3f}"
     return text if p >= 0.9995 else text[1:]
+
+
+def write_p(p: float) -> str:
+    """A p-value in a sentence.
+
+    >>> write_p(0.0271), write_p(0.00002)
+    ('p = .027', 'p < .001')
+    """
+    return "p < .001" if p < 0.001 else f"p = {show_p(p)}"

@@ -20,6 +20,7 @@ from heldout.engines.score_sort import rank
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label
 from heldout.evidence.ranking import Ranking, cut_at
+from heldout.intervals.areas import kish_sizes
 from heldout.intervals.dependence import Dependence
 from heldout.intervals.draws import share_limits
 from heldout.intervals.estimate import Estimate
@@ -242,7 +243,7 @@ def _decide(
         criterion=stretch_interval(figures.of_objective(rule.objective), drawn.optimism, rule.objective),
         lower=rule.objective.lower,
         corrected=_correct(value, drawn, lower=rule.objective.lower),
-        interval=_make_interval(ranking, points, index, settings, drawn),
+        interval=_make_interval(ranking, points, index, settings, drawn, rows),
         required=tuple(figures.of_quantity(requirement.quantity) for requirement in rule.requirements),
         requirements=tuple(requirement.text for requirement in rule.requirements),
         alternatives=_make_alternatives(ranking, points, settings, figures, others),
@@ -255,19 +256,20 @@ def _decide(
 
 
 def _make_interval(
-    ranking: Ranking, points: Points, index: int, settings: ThresholdOptions, drawn: Resampled
+    ranking: Ranking, points: Points, index: int, settings: ThresholdOptions, drawn: Resampled, rows: Ranking | None
 ) -> Estimate:
     """The threshold with its interval: a bootstrap where requirements decide, for they move it as a quantile moves."""
     threshold, level = float(points.thresholds[index]), settings.level
-    rows = ranking.rows or round(float(ranking.n))
+    # What is not known is at least Kish's number of equally weighted cases.
+    n = round(float(rows.n)) if rows is not None else ranking.rows or round(sum(kish_sizes(ranking)))
     if not settings.rule.requirements:
         ends = find_unrejected_thresholds(ranking, settings.rule, points, index, level)
-        return make_threshold_estimate(threshold, ends, "not ruled out", level, rows)
+        return make_threshold_estimate(threshold, ends, "not ruled out", level, n)
     ends = threshold, threshold
     if not np.isnan(drawn.thresholds).all():
         tail = (1 - level) / 2
         ends = tuple(float(end) for end in share_limits(drawn.thresholds, tail, 1 - tail))  # type: ignore[assignment]
-    return make_threshold_estimate(threshold, ends, "bootstrap", level, rows)
+    return make_threshold_estimate(threshold, ends, "bootstrap", level, n)
 
 
 def _find_above(ranking: Ranking, index: int) -> float:

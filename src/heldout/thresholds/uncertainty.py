@@ -18,6 +18,7 @@ from heldout.engines.score_sort import rank
 from heldout.errors import OptionError
 from heldout.evidence import Confusion
 from heldout.evidence.ranking import Ranking, cut_at
+from heldout.intervals.areas import kish_sizes
 from heldout.intervals.quantiles import z_value
 from heldout.thresholds.objective import Classes
 from heldout.thresholds.selection_rule import Points, SelectionRule
@@ -252,7 +253,8 @@ def _make_draw(ranking: Ranking, grid: NDArray[np.int64]) -> Draw:
         # variance Σw²; so has this gamma variable, and it needs no single weights.
         occupied = counts > 0
         scale = np.divide(squares, counts, out=np.zeros_like(counts), where=occupied)
-        shape = np.divide(counts, scale, out=np.zeros_like(counts), where=occupied)
+        # Rounded, because a shape of just 1 is drawn in another way than one a hair beside it.
+        shape = np.round(np.divide(counts, scale, out=np.zeros_like(counts), where=occupied), 9)
         return lambda rng, size: rng.standard_gamma(shape, size=(size, len(shape))) * scale
     total = int(counts.sum())
     shares = counts / total
@@ -299,13 +301,16 @@ def find_unrejected_thresholds(
     >>> find_unrejected_thresholds(seen, rule, Points.of(seen), 1, 0.95)
     (1.0, 3.0)
     """
+    # Weights are counted in the equally weighted cases that they are worth, whatever their unit.
+    case = float(ranking.n) / sum(kish_sizes(ranking)) if ranking.positive_squares is not None else 1.0
+    points = Points(points.thresholds, points.tp / case, points.fp / case)
     grid = thin_thresholds(points, [index])
     chosen = int(np.searchsorted(grid, index))
     tp, fp = points.tp[grid], points.fp[grid]
     gain, loss = _find_slopes(rule, points, (tp + tp[chosen]) / 2, (fp + fp[chosen]) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.clip(np.nan_to_num(loss / (gain + loss), nan=0.5), EDGE, 1 - EDGE)
-    independent = _count_independent(ranking, grid, index, float(share[chosen]))
+    independent = case * _count_independent(ranking, grid, index, float(share[chosen]))
     positives, negatives = np.abs(tp - tp[chosen]) * independent, np.abs(fp - fp[chosen]) * independent
     # Lower thresholds are ruled out by few positives, higher ones by few negatives.
     lower = np.arange(len(grid)) > chosen

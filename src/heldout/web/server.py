@@ -1,4 +1,7 @@
-"""Running the application: a free port, a folder that goes away, fair connections, and an end without noise."""
+"""Running the application: a free port, a folder that goes away, fair connections, and an end without noise.
+
+It stands apart from the routes, which answer requests: here are the process, its socket and its connections.
+"""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ from heldout.engines.lazy.dask_workers import watch_dask
 from heldout.engines.lazy.passes import begin_pass
 from heldout.engines.spark import is_spark, without_pandas_warning
 from heldout.errors import OptionError
-from heldout.evidence.losses import LOSSES, CaseProbabilities
+from heldout.evidence.losses import LOSSES, CaseProbabilities, least_probability
 from heldout.evidence.probabilities import Moments, Probabilities, ProbabilityGroups, SparseSums, sums_by
+from heldout.evidence.probability_bins import USUAL_BINS
 from heldout.predictions.case_values import groups
 
 
@@ -101,9 +102,8 @@ def send_table(table: Any, beside: Any) -> Any:
     )
 
 
-BINS = 10
-# The rounding error of a float, for which the log loss takes a probability below it: scores of frames are float64.
-LEAST = float(np.finfo(np.float64).eps)
+# The log loss takes a probability below it for this one: scores of frames are float64.
+LEAST = least_probability(np.empty(0))
 # Sums of (loss − centre)ᵇ, for each power of the weight.
 ORDERS = (1, 2, 3)
 
@@ -161,7 +161,7 @@ def with_losses(rows: nw.LazyFrame[Any], name: str) -> nw.LazyFrame[Any]:
 
 def in_bins(score: nw.Expr) -> nw.Expr:
     """The bin of reliability: an upper edge belongs to the bin below it."""
-    inner = np.linspace(0.0, 1.0, BINS + 1)[1:-1].tolist()
+    inner = np.linspace(0.0, 1.0, USUAL_BINS + 1)[1:-1].tolist()
     bin_index: nw.Expr = reduce(add, ((score > edge).cast(nw.Int64) for edge in inner))
     return bin_index
 
@@ -210,7 +210,7 @@ def probabilities_of(
         return sums_by(key, numbers(table, name), size)
 
     sides = ["cases", "held_1", "gap_1", "square_1", *(["gap_2", "square_2"] if shape.weighted else [])]
-    cases, *binned = (sums(name, hit * BINS + place, 2 * BINS).reshape(2, BINS) for name in sides)
+    cases, *binned = (sums(name, hit * USUAL_BINS + place, 2 * USUAL_BINS).reshape(2, USUAL_BINS) for name in sides)
     held = ["held_1", *(f"{name}_sum" for name in LOSSES)]
     ranks = rank_groups = bundles = None
     if ranked is not None:
@@ -221,7 +221,7 @@ def probabilities_of(
     if shape.grouped:
         group, keys = group_codes(table, called)
         weight, *losses = (sums(name, group, len(keys)) for name in held)
-        gaps = SparseSums.of(group, place, numbers(table, "gap_1"), BINS)
+        gaps = SparseSums.of(group, place, numbers(table, "gap_1"), USUAL_BINS)
         bundles = ProbabilityGroups(keys, weight, dict(zip(LOSSES, losses, strict=True)), gaps, rank_groups)
     moments = []
     for name in LOSSES:

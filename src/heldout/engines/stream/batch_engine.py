@@ -42,7 +42,7 @@ MOST_IDS = 250_000_000
 
 
 def check_ids(batches: Batches, roles: StreamRoles) -> None:
-    """Refuse ids that stand in several rows: counts do not tell which predictions are of one case."""
+    """Refuse ids that stand in several rows that are counted: counts do not tell which predictions are of one case."""
     column = roles.wanted["id"]
     hashes: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
     rows = 0
@@ -59,9 +59,10 @@ def check_ids(batches: Batches, roles: StreamRoles) -> None:
     again = np.unique(all_hashes[1:][all_hashes[1:] == all_hashes[:-1]])
     if not len(again):
         return
-    suspects, repeated = pl.Series(again), []
-    for frame in batches.frames([column]):
-        values = frame.get_column(column).drop_nulls()
+    # Which rows are counted the other columns tell, and these are read only where an id may stand twice.
+    suspects, repeated, there = pl.Series(again), [], present(batches, roles)
+    for frame in batches.frames(roles.taken):
+        values = frame.filter(there).get_column(column)
         repeated.append(values.filter(values.hash().is_in(suspects)).alias("id").to_frame().group_by("id").len("times"))
     # Different ids may share a hash; only those that stand twice themselves count.
     twice = pl.concat(repeated).group_by("id").agg(pl.col("times").sum()).filter(pl.col("times") > 1).sort("id")

@@ -1,4 +1,7 @@
-"""One batch of a table after the other: its rows as predictions in the labels of the whole, counted."""
+"""Reads batches of a table as predictions with the labels of the whole, and counts them.
+
+It stands apart from the engine, which decides what is read and how often: this works on one batch, on any thread.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from heldout.engines import memory
 from heldout.engines.labelled_scores import LabelledScores
 from heldout.engines.memory import counted
 from heldout.engines.refinement import FILES_AT_REST
-from heldout.engines.stream.batch_columns import NEVER, StreamRoles, ValueFaults, bad_weight
+from heldout.engines.stream.batch_columns import NEVER, StreamRoles, ValueFaults, absent, bad_weight
 from heldout.errors import ValuesError
 from heldout.evidence.counted import Counted
 from heldout.files.batches import Batches
@@ -182,8 +185,9 @@ class RowReader:
             if role in wanted:
                 columns[role] = groups(frame.get_column(wanted[role]), called[role])
         if "id" in wanted:
-            absent = frame.get_column(wanted["id"]).is_null().to_numpy()
-            columns["id"] = Coded(-absent.astype(np.int8), 0, (), missing=int(absent.sum()))
+            name = wanted["id"]
+            gap = frame.select(absent(name, frame.schema[name])).to_series().to_numpy()
+            columns["id"] = Coded(-gap.astype(np.int8), 0, (), missing=int(gap.sum()))
         if len(self._scores) == 1:
             columns["score"] = weights(frame.get_column(self._scores[0]), called[self._scores[0]])
         elif self._scores:

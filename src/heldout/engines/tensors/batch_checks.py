@@ -1,4 +1,7 @@
-"""What can be wrong with batches of tensors, counted on their device and said once, in the words of every engine."""
+"""What can be wrong with batches of tensors, counted on their device and said once, in the words of every engine.
+
+It stands apart from the metrics of `heldout.torch`, because it counts on the device, as all of this folder does.
+"""
 
 from __future__ import annotations
 
