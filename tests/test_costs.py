@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from heldout.api.choose_threshold import choose_threshold
 from heldout.api.evaluate import evaluate
 from heldout.costs import Costs, more_accurate_costs_more, read_costs, settle_costs
 from heldout.errors import FileError, MatrixError
@@ -99,6 +101,12 @@ def test_toml(tmp_path, content, rows):
         ("yes,no:many; no,yes:1", "is 'many', expected a number"),
         ("yes,no:inf; no,yes:1", "expected a finite number"),
         ("yes,no:nan; no,yes:1", "expected a finite number"),
+        (
+            "yes,no:1e308; no,yes:1e308",
+            "1e-150 and 1e.150 in size, or be 0. That of truth 'no' predicted 'yes' is 1e.308",
+        ),
+        ("yes,no:-1e151; no,yes:1", "truth 'yes' predicted 'no' is -1e.151.\nHint: divide all of them"),
+        ("yes,no:1e-151; no,yes:1", "truth 'yes' predicted 'no' is 1e-151"),
         ("yes no 100", "is not a cost.*truth,predicted:cost"),
         ("yes,no:1:2; no,yes:1", "is not a cost"),
         ("yes,no:100; yes,no:50; no,yes:1", "twice"),
@@ -123,16 +131,17 @@ def assert_says(error, says):
     ("name", "content", "rows", "says"),
     [
         ("c.csv", ",no,yes\nno,0,1\nyes,100,0\n", None, r"does not say whether its rows.*truth\\predicted"),
-        ("c.csv", "truth\\predicted,no,yes\nno,0,1\n", None, "2 classes.*it has 1 rows"),
+        ("c.csv", "truth\\predicted,no,yes\nno,0,1\n", None, "2 classes.*it has 1 row\\b"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,1\nyes,100\n", None, "row 3 has 2 cells"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,1\nmaybe,100,0\n", None, "rows of .* are for no, maybe"),
         ("c.csv", "truth\\predicted,no,maybe\nno,0,1\nmaybe,100,0\n", None, "'maybe', which is not among"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,x\nyes,100,0\n", None, "row 1, column 2 .* is 'x'"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,inf\nyes,100,0\n", None, "is inf, expected a finite"),
+        ("c.csv", "predicted\\truth,no,yes\nno,0,1e200\nyes,1,0\n", None, "truth 'yes' predicted 'no' is 1e.200"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,1\nyes,100,0\n", "predicted", "says that its rows are the truth"),
         ("c.csv", "truth\\predicted,no,yes\nno,0,1\nyes,100,0\n", "columns", "'truth' or 'predicted'. Got 'columns'"),
         ("c.toml", '[costs]\nlabels = ["no", "yes"]\nmatrix = [[0, 1], [2, 0]]', None, "does not say whether its rows"),
-        ("c.toml", '[costs]\nrows="truth"\nlabels = ["no", "yes"]\nmatrix = [[0, 1]]', None, "matrix has 1 rows"),
+        ("c.toml", '[costs]\nrows="truth"\nlabels = ["no", "yes"]\nmatrix = [[0, 1]]', None, "matrix has 1 row of 2"),
         ("c.toml", '[costs]\nrows="truth"\nlabels = ["no", "yes"]', None, "no list 'matrix'"),
         ("c.toml", '[[cost]]\ntruth="no"\ncost=1', None, "Entry 1 .* has no 'predicted'"),
         ("c.toml", "a = 1", None, r"either one table \[costs\]"),
@@ -206,3 +215,15 @@ def test_costs_as_text_settle_anywhere():
     assert settle_costs("yes,no:100; no,yes:1", ["no", "yes"]).tolist() == WANTED
     with pytest.raises(MatrixError, match="bare table"):
         settle_costs([[0, 1], [1, 0]], ["no", "yes"])
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+def test_the_largest_and_the_smallest_costs_make_numbers(size):
+    # Warnings of NumPy are errors here.
+    truth, score = ["yes", "no", "yes", "no"] * 5, [0.9, 0.1, 0.4, 0.6] * 5
+    costs = {("yes", "no"): size, ("no", "yes"): 2 * size if size < 1 else size / 2}
+    chosen: Any = choose_threshold(truth, score=score, costs=costs, replicates=20)
+    judged = evaluate(truth, score=score, costs=costs)
+    for estimate in (*chosen.estimates, judged["expected_cost"], judged["total_cost"]):
+        if "cost" in estimate.measure:
+            assert np.isfinite([estimate.value, estimate.low, estimate.high]).all()

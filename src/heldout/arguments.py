@@ -130,6 +130,8 @@ SPELLED_EXACTLY = "use one of these, spelled exactly as it is."
 
 # Numbers that an error may show as examples.
 USUAL = {"replicates": 2000, "seed": 1, "most": 10}
+# Squares of weights and of costs beyond these ends do not fit a float.
+SMALLEST, LARGEST = 1e-150, 1e150
 # How often something is drawn at the most: beyond it a run would not end, and nothing would be known better.
 MOST_DRAWS = 10_000_000
 DRAWN = ("replicates", "draws", "rounds", "shuffles", "repeats", "points", "passes")
@@ -159,15 +161,22 @@ def show_given(value: Any) -> str:
         return repr(as_float(value))
 
 
-def check_level(level: Any) -> float:
-    """A level strictly between 0 and 1.
+# Below, the ends of an interval are one number but for rounding; above, no number of draws shows where they are.
+LEAST_LEVEL, MOST_LEVEL = 0.0001, 0.9999999
+
+
+def check_level(level: Any, *, derived: bool = False) -> float:
+    """A level that all methods can keep; one `derived` from it, for one side or many tests, may lie beyond.
 
     >>> check_level(0.9)
     0.9
     """
     is_number = isinstance(level, numbers.Real) and not isinstance(level, bool)
     hint = "write 95 % as 0.95." if is_number and as_float(level) >= 1 else "for example 0.95."
-    return check_share("The level", level, hint)
+    number = check_share("The level", level, hint)
+    if not derived and not LEAST_LEVEL <= number <= MOST_LEVEL:
+        raise OptionError(f"The level must lie between {LEAST_LEVEL} and {MOST_LEVEL}. Got {level!r}.", hint=hint)
+    return number
 
 
 def check_share(name: str, value: Any, hint: str, *, ends: bool = False) -> float:
@@ -178,11 +187,22 @@ def check_share(name: str, value: Any, hint: str, *, ends: bool = False) -> floa
     """
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     number = as_float(value) if is_number else math.nan
+    if isinstance(value, str) and _reads_as_number(value):
+        raise OptionError(
+            f"{name} must be a number. Got the text {value!r}.", hint=f"write it without quotes: {value.strip()}."
+        )
     if not (0 <= number <= 1 if ends else 0 < number < 1):
         # Python does not write out whole numbers of very many digits.
         shown = number if math.isinf(number) else value
         raise OptionError(f"{name} must lie between 0 and 1. Got {shown!r}.", hint=hint)
     return number
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def check_rows(name: str, value: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import AXES, Rows, as_float, listing, split_outside_quotes, suggest
+from heldout.arguments import AXES, LARGEST, SMALLEST, Rows, as_float, counted, listing, split_outside_quotes, suggest
 from heldout.errors import MatrixError
 from heldout.evidence import Label
 from heldout.files.delimited import separator_of, split_cells
@@ -97,7 +97,17 @@ class Costs:
                 f"The cost in row {row + 1}, column {column + 1} is {table[row, column]}, which is not finite.",
                 hint="costs are plain numbers.",
             )
-        return cls(tuple(labels), table if rows == "truth" else table.T)
+        table = table if rows == "truth" else table.T
+        sizes = np.abs(table)
+        beyond = np.argwhere((sizes > LARGEST) | ((sizes > 0) & (sizes < SMALLEST)))
+        if len(beyond):
+            truth, predicted = beyond[0]
+            raise MatrixError(
+                f"Costs must lie between {SMALLEST:g} and {LARGEST:g} in size, or be 0. That of truth "
+                f"{labels[truth]!r} predicted {labels[predicted]!r} is {table[truth, predicted]:g}.",
+                hint="divide all of them by the largest: only their ratios count.",
+            )
+        return cls(tuple(labels), table)
 
     @classmethod
     def of_pairs(cls, pairs: Mapping[tuple[Any, Any], float], labels: Sequence[Label]) -> Costs:
@@ -306,10 +316,14 @@ def parse_table(text: str, name: str, ending: str, rows: str | None) -> tuple[li
     labels = header[1:]
     odd = next((at for at, row in enumerate(body) if len(row) != len(header)), None)
     if not labels or len(body) != len(labels) or odd is not None:
-        problem = f"row {odd + 2} has {len(body[odd])} cells" if odd is not None else f"it has {len(body)} rows"
+        problem = (
+            f"row {odd + 2} has {counted(len(body[odd]), 'cell')}"
+            if odd is not None
+            else f"it has {counted(len(body), 'row')}"
+        )
         raise MatrixError(
-            f"{name} does not hold a square table of costs: its header names {len(labels)} classes "
-            f"({listing(labels)}), but {problem}.",
+            f"{name} does not hold a square table of costs: its header names "
+            f"{counted(len(labels), 'class', 'classes')} ({listing(labels)}), but {problem}.",
             hint=SHAPE,
         )
     entries = {row[0]: row[1:] for row in body}
@@ -447,7 +461,8 @@ def _from_table(
     if any(len(line) != len(named) for line in table) or len(table) != len(named):
         widths = listing(sorted({len(line) for line in table}))
         raise MatrixError(
-            f"{file} names {len(named)} classes ({listing(named)}), but its matrix has {len(table)} rows of {widths}.",
+            f"{file} names {counted(len(named), 'class', 'classes')} ({listing(named)}), but its matrix has "
+            f"{counted(len(table), 'row')} of {widths}.",
             hint="give one row and one column per class, in the order of the labels.",
         )
     if labels is None:

@@ -10,6 +10,7 @@ from scipy.stats import beta
 from heldout.api.check import check
 from heldout.api.count import count
 from heldout.api.evaluate import evaluate
+from heldout.arguments import MOST_LEVEL
 from heldout.errors import HeldoutError, OptionError
 from heldout.gates.requirements import read_slice_term
 
@@ -124,3 +125,12 @@ def test_a_slice_has_no_baseline_and_a_matrix_no_slices():
 @pytest.mark.parametrize("label", ["<=50K", "=cmd()", "a > 3, b", "yes, maybe (unsure)"])
 def test_classes_that_look_a_little_like_conditions_are_classes(label):
     assert read_slice_term(f"recall[{label}]") == (f"recall[{label}]", read_slice_term("recall")[1])
+
+
+def test_requirements_that_are_missed_are_corrected_at_the_highest_level_too():
+    # The level at which each of three has failed lies nearer to 1 than any level that can be asked for.
+    missed = [f"{name} >= 0.999" for name in ("accuracy", "recall[spam, sex=f]", "macro f1")]
+    found = check(FRAME, require=missed, level=MOST_LEVEL)
+    assert [row["outcome"] for row in found.rows()] == ["failed"] * 3
+    with pytest.raises(OptionError, match=r"The level must lie between 0\.0001 and 0\.9999999\."):
+        check(FRAME, require=missed, level=1 - 1e-9)

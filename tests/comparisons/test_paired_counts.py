@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import heldout
+from heldout.arguments import LEAST_LEVEL, MOST_LEVEL
 from heldout.comparisons import joint_tables
 from heldout.comparisons.joint_tables import make_paired_quantity
 from heldout.comparisons.mcnemar import COCHRAN, mcnemar
@@ -379,3 +380,21 @@ def test_measures_of_different_positive_classes_are_refused():
     # What names its class, or has none, is the same for both.
     for measures, name in (("f1[0]", "f1[0]"), ("accuracy", "accuracy"), ("macro f1", "macro f1")):
         assert heldout.compare(sides, measures=measures).pairs[0].name == name  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("method", [None, *OF_ANY])
+def test_at_every_level_that_is_allowed_a_comparison_ends(method, monkeypatch):
+    # Draws that grow with the level would be a hundred million.
+    sizes: list[int] = []
+    differences = joint_tables.PairedQuantity.differences
+
+    def counting(self, draw, size, cells):
+        sizes.append(size)
+        return differences(self, draw, size, cells)
+
+    monkeypatch.setattr(joint_tables.PairedQuantity, "differences", counting)
+    found = [compare_counts(world(), asked("f1[1]"), method=method, level=at) for at in (LEAST_LEVEL, 0.95, MOST_LEVEL)]
+    widths = [one.high - one.low for one in found]
+    assert widths == sorted(widths)
+    assert widths[2] > 1.5 * widths[1]
+    assert max(sizes, default=0) <= 200_000

@@ -243,7 +243,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_a_column_of_runs_with_a_gap_is_no_learner():
-    with pytest.raises(ColumnError, match="run has no value in 1 rows: 2"):
+    with pytest.raises(ColumnError, match="run has no value in 1 row: 2"):
         compare({"run": [1.0, math.nan, 3.0], "A": [0.9, 0.8, 0.7], "B": [0.8, 0.7, 0.7]})
 
 

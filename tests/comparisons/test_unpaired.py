@@ -185,3 +185,10 @@ def test_the_seed_decides():
     quantity = Quantity(find("kappa"))
     one, two, other = (compare_unpaired(A, B, quantity, seed=seed) for seed in (1, 1, 2))
     assert repr(one) == repr(two) != repr(other)
+
+
+@pytest.mark.parametrize("text", ["f1[1]", "macro f1", "accuracy"])
+def test_a_higher_level_is_wider_up_to_the_last(text):
+    ends = [compare_unpaired(A, B, read_quantity(text, (0, 1, 2)), level=at) for at in (0.95, 0.9999, 0.9999999)]
+    assert ends[0].low > ends[1].low > ends[2].low
+    assert ends[0].high < ends[1].high < ends[2].high

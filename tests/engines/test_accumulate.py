@@ -165,6 +165,81 @@ def test_what_waits_has_an_end(monkeypatch):
     assert not usual._unsettled
 
 
+NAN = float("nan")
+# Batches of one class: good ones that wait for the other classes, and then one that nothing can make good.
+FAULTS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str]] = {
+    "lengths": ([], {"data": ["yes"], "score": [0.9, 0.1]}, "truth has 1, score has 2"),
+    "a missing score": ([], {"data": ["yes", "yes"], "score": [0.9, NAN]}, "score in 1; it is row 2"),
+    "a missing score of three": ([], {"data": ["a"], "score": [[0.5, 0.5, NAN]]}, "score in 1; it is row 1"),
+    "an infinite score": ([], {"data": ["yes"], "score": [np.inf]}, "1 score is not finite"),
+    "no threshold": ([], {"data": ["yes"], "score": [5.0]}, "no natural threshold"),
+    "a weight below 0": ([], {"data": ["yes"], "score": [0.9], "weight": [-1]}, "Row 1 has -1"),
+    "slices too long": ([], {"data": ["yes"], "score": [0.9], "slices": {"s": ["x", "y"]}}, "column 's' has 2"),
+    "no such column": ([], {"data": {"truth": ["yes"], "score": [0.9]}, "slices": "s"}, "no column 's'"),
+    "no scores": (
+        [{"data": ["yes"], "score": [0.9]}],
+        {"data": ["no"], "predicted": ["no"]},
+        "have scores, this one has not",
+    ),
+    "no scores in a table": (
+        [{"data": {"truth": ["yes"], "score": [0.9]}}],
+        {"data": {"truth": ["no"], "predicted": ["no"]}},
+        "have scores, this one has not",
+    ),
+    "weights": (
+        [{"data": ["yes"], "score": [0.9]}],
+        {"data": ["yes"], "score": [0.9], "weight": [1]},
+        "This batch has weights",
+    ),
+    "another slice": (
+        [{"data": ["yes"], "score": [0.9], "slices": {"s": ["x"]}}],
+        {"data": ["yes"], "score": [0.9]},
+        "have the slice column 's'",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_batch_of_one_class_is_refused_when_it_comes(fault):
+    before, wrong, said = FAULTS[fault]
+    seen, sound = Evidence(), Evidence()
+    for given in before:
+        seen.update(**given)
+        sound.update(**given)
+    with pytest.raises(HeldoutError) as caught:
+        seen.update(**wrong)
+    assert said in caught.value.what
+    assert repr(seen) == repr(sound)
+    # What comes then is counted as if the faulty batch had never been there.
+    slices = [given["slices"] for given in before if "slices" in given]
+    good: dict[str, Any] = {"data": ["no", "yes"], "score": [0.2, 0.7]}
+    if slices:
+        good["slices"] = {"s": ["x", "y"]}
+    if "of three" in fault:
+        good = {"data": ["a", "b", "c"], "score": [[0.5, 0.3, 0.2]] * 3}
+    assert seen.update(**good) == sound.update(**good)
+    assert heldout.evaluate(seen).n == heldout.evaluate(sound).n
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options"),
+    [
+        ({"data": {"t": [0], "p_0": [0.5], "p_1": [0.4], "p_2": [0.1]}, "truth": "t"}, [0, 1, 2], {}),
+        ({"data": {"t": ["cat"], "predicted": ["cat"], "p_dog": [0.1]}, "truth": "t"}, ["dog"], {}),
+        ({"data": {"t": ["cat"], "p_dog": [0.1]}, "truth": "t", "score": "p_dog"}, ["dog"], {"positive": "dog"}),
+        ({"data": {"t": ["no"], "predicted": ["no"], "p_no": [0.1]}, "truth": "t"}, ["yes"], {}),
+        ({"data": {"t": ["was_negative"], "score": [0.1]}, "truth": "t"}, ["was_positive"], {}),
+        ({"data": {"t": [None], "score": [0.1]}, "truth": "t"}, ["yes", "no"], {"positive": "yes", "missing": "drop"}),
+    ],
+    ids=["a column for each class", "of another class", "of the one named", "of the first", "by its end", "no class"],
+)
+def test_a_sound_batch_may_wait_for_any_classes(first, second, options):
+    data = {name: [column[0]] * len(second) for name, column in first["data"].items()} | {"t": second}
+    data |= {"predicted": second} if "predicted" in data else {}
+    seen = Evidence(**options).update(**first).update(**{**first, "data": data})
+    assert seen.counted.rows == 1 + len(second)
+
+
 def test_batches_that_wait_are_looked_at_once(monkeypatch):
     sizes = []
     size = accumulator.Batch.size

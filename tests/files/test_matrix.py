@@ -93,7 +93,7 @@ def test_file_that_is_refused(write, text, message):
         ("", "is empty"),
         (" ; ", "is empty"),
         ("1 2; 3", "2 entries in row 1 but 1 in row 2"),
-        ("1 2", "1 rows and 2 columns"),
+        ("1 2", "1 row and 2 columns"),
         ("1 2; x 4", "row 2, column 1 of the matrix is 'x'"),
         ("1 2; 3 99999999999999999999", "does not fit 64 bits"),
         ("1_0 2; 3 4", "'1_0'"),

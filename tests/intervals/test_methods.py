@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,10 @@ from scipy import stats
 from tests.intervals.group_oracle import class_parts, deviations, spread
 
 from heldout import Confusion, count, evaluate
+from heldout.arguments import LEAST_LEVEL, MOST_LEVEL
 from heldout.errors import OptionError
 from heldout.intervals.count_estimator import Estimator
-from heldout.intervals.draws import order_limits
+from heldout.intervals.draws import order_limits, posterior_draws, posterior_limits
 from heldout.intervals.methods import METHODS
 from heldout.measures.catalogue import find, read_quantity
 
@@ -314,12 +316,23 @@ def test_a_method_that_does_not_apply_is_refused_with_those_that_do() -> None:
         result.interval("accuracy", method="cluster-logit")
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, -0.1, True, "0.95"])
-def test_a_level_that_is_none_is_refused(level: Any) -> None:
-    with pytest.raises(OptionError, match="between 0 and 1"):
-        evaluate(matrix=[[4, 1], [2, 3]], level=level)
-    with pytest.raises(OptionError, match="between 0 and 1"):
-        evaluate(matrix=[[4, 1], [2, 3]]).interval("accuracy", level=level)
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        *((level, "The level must lie between 0 and 1. Got ") for level in (0, 1, 95, -0.1, True, "high", math.nan)),
+        ("0.95", "The level must be a number. Got the text '0.95'."),
+        *((x, "must lie between 0.0001 and 0.9999999. Got ") for x in (1e-17, 0.00009, 0.99999999, 1 - 2**-53)),
+    ],
+)
+def test_a_level_that_is_none_is_refused(level: Any, said: str) -> None:
+    judged = evaluate(matrix=[[4, 1], [2, 3]])
+    for call in (
+        lambda: evaluate(matrix=[[4, 1], [2, 3]], level=level),
+        lambda: judged.interval("accuracy", level=level),
+    ):
+        with pytest.raises(OptionError, match=re.escape(said)) as caught:
+            call()
+        assert "0.95" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -376,6 +389,53 @@ def test_limits_of_many_draws_are_the_order_statistics_whatever_their_order(size
         assert np.array_equal(high, np.sort(two, axis=-1)[:, -place])
 
 
+@pytest.mark.parametrize("name", ["f1[1]", "kappa", "macro f1", "balanced accuracy", "diagnostic_odds_ratio[1]"])
+@pytest.mark.parametrize("method", ["dirichlet", "guarded-dirichlet"])
+def test_at_every_level_that_is_allowed_draws_tell_limits_and_a_higher_one_is_wider(name: str, method: str) -> None:
+    seen, last = Confusion.of([[30, 4], [3, 20]]), (math.inf, -math.inf)
+    # Those corrected for many tests lie beyond.
+    for level in (LEAST_LEVEL, 0.95, 0.9999, 0.99999, MOST_LEVEL, 1 - 2**-53):
+        found = Estimator(seen, level).ask(read_quantity(name, [0, 1]), method)
+        assert found.low <= found.value <= found.high
+        assert found.low <= last[0]
+        assert found.high >= last[1]
+        last = found.low, found.high
+
+
+@pytest.mark.parametrize("name", ["accuracy", "f1[1]", "kappa", "macro f1", "positive_likelihood_ratio[1]"])
+@pytest.mark.parametrize("one_sided", [False, True])
+def test_every_default_has_limits_at_every_level(name: str, one_sided: bool) -> None:
+    for level in (LEAST_LEVEL, MOST_LEVEL, 1 - 2**-53):
+        found = Estimator(Confusion.of([[30, 4], [3, 20]]), level, one_sided=one_sided).ask(read_quantity(name, [0, 1]))
+        assert found.low <= found.value <= found.high
+
+
+@pytest.mark.parametrize("numbers", [4, 100, 20_000])
+def test_there_are_never_more_draws_than_take_seconds(numbers: int) -> None:
+    for level in (0.95, 0.999, 0.9999, 0.99999, MOST_LEVEL, 1 - 2**-53):
+        draws = posterior_draws(numbers, level)
+        assert 999 <= draws <= 200_000
+        assert numbers * draws <= 25_000_000
+
+
+@pytest.mark.parametrize("level", [0.999, 0.9999, 0.999999])
+def test_limits_beyond_the_draws_are_continued(level: float) -> None:
+    # Of a normal and of a log-normal distribution the continuation is exact but for the luck of the outermost draw.
+    drawn = np.random.default_rng(8).standard_normal((400, 199))
+    low, high = posterior_limits(drawn, level)
+    assert np.mean(high) == pytest.approx(stats.norm.isf((1 - level) / 2), rel=0.06)
+    assert np.mean(low) == pytest.approx(-np.mean(high), rel=0.03)
+    of_ratios = posterior_limits(np.exp(drawn), level)
+    assert [np.log(ends).mean() for ends in of_ratios] == pytest.approx([low.mean(), high.mean()], rel=1e-6)
+    # Undefined draws are set aside, and what is infinite stays so.
+    drawn[0, :3], drawn[1, :50] = np.nan, np.inf
+    low, high = posterior_limits(drawn, level)
+    assert np.isfinite(low).all()
+    assert np.isinf(high[1])
+    assert np.isfinite(high[[0, 2]]).all()
+    assert np.array_equal(posterior_limits(drawn[2:], 0.95), order_limits(drawn[2:], 0.95))
+
+
 @pytest.mark.parametrize("measure", ["linear_kappa", "quadratic_kappa"])
 def test_a_constant_answer_leaves_kappa_uncertain(measure):
     # Its variance is 0 but for rounding, and the limits were 0 and 0.
@@ -383,3 +443,24 @@ def test_a_constant_answer_leaves_kappa_uncertain(measure):
     found = seen.interval(measure, method="effective-wilson")
     assert found.low < -0.3
     assert found.high > 0.3
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_weighted_shares_say_how_many_rows_stand_behind_their_denominators(*, grouped: bool) -> None:
+    truth, predicted = sample(400, 3, 0.7, 4)
+    weight = np.random.default_rng(1).uniform(0.2, 30, 400)
+    options: dict[str, Any] = {"group": np.arange(400) // 4} if grouped else {}
+    plain, weighted = evaluate(truth, predicted, **options), evaluate(truth, predicted, weight=weight, **options)
+    named: list[tuple[str, Any, Any]] = [
+        ("accuracy", None, None),
+        ("f1", 1, None),
+        ("recall", None, "weighted"),
+        ("precision", None, "macro"),
+    ]
+    named += [(name, 1, None) for name in ("precision", "recall", "specificity", "negative_predictive_value")]
+    sizes = [weighted.get(name, class_=class_, average=average).n for name, class_, average in named]
+    assert sizes == [plain.get(name, class_=class_, average=average).n for name, class_, average in named]
+    # By rows: 400 cases, those called 1, those that are 1, and those that are not.
+    called, held = int((predicted == 1).sum()), int((truth == 1).sum())
+    wanted = [400] * 4 + [called, held, 400 - held, 400 - called]
+    assert sizes == wanted

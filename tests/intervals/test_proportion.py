@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import binom
 
 from heldout.errors import OptionError
@@ -81,6 +82,13 @@ def test_z_table_of_the_textbook() -> None:
 
 def test_t_table() -> None:
     assert t_value(0.95, [1, 2, 5, 30, 1e9]) == pytest.approx([12.706, 4.303, 2.571, 2.042, 1.960], abs=5e-4)
+
+
+def test_quantiles_up_to_the_last_level_below_one() -> None:
+    for level in (0.9999999, 1 - 1e-12, 1 - 2**-53):
+        tail = (1 - level) / 2
+        assert z_value(level) == pytest.approx(stats.norm.isf(tail), rel=1e-9)
+        assert float(t_value(level, 7)) == pytest.approx(stats.t.isf(tail, 7), rel=1e-6)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95, -0.5, float("nan")])

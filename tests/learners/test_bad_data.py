@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ CASES = {
     "a group of another length": (
         lambda: read_problem(X2, [0, 1], group=[1]),
         ValuesError,
-        "The features have 2 rows, but group has 1 values.",
+        "The features have 2 rows, but group has 1 value.",
         "pass one value per row, in the same order.",
     ),
     "classes missing": (
@@ -375,3 +376,20 @@ def test_other_indexes_are_matched_by_position_and_that_is_said():
     found = validate("naive-bayes", FEATURES.set_index(FEATURES.index + 100), CLASSES, plan="2-fold")
     assert any("matched by position" in note for note in found.problem.notes)
     assert validate("naive-bayes", FEATURES, CLASSES, plan="2-fold").problem.notes == ()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y: heldout.learning_curve("naive-bayes", X, y, points=2, draws=2),
+        lambda X, y: heldout.bias_variance("naive-bayes", X, y, rounds=3),
+    ],
+    ids=["learning curve", "bias and variance"],
+)
+def test_what_is_said_of_the_data_stands_in_curves_and_in_bias_and_variance(call):
+    found = call(FEATURES.set_index(FEATURES.index + 100), CLASSES)
+    said = "The columns have different pandas indexes; their rows were matched by position."
+    assert said in found.notes
+    assert said in json.loads(found.to_json())["notes"]
+    assert "matched by position" in " ".join(str(found).split())
+    assert said not in call(FEATURES, CLASSES).notes

@@ -74,7 +74,7 @@ FILES = {
 }  # fmt: skip
 
 
-def interrupt(command: list[str], folder: Path, fits: int) -> tuple[int, str, str]:
+def interrupt(command: list[Any], folder: Path, fits: int) -> tuple[int, str, str]:
     """Run a command with own_slow.py, press Ctrl-C when so many fits have begun: its status, output and errors."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=os.environ
@@ -98,7 +98,7 @@ WRONG: dict[str, Any] = {
     "no such file": ("okk.csv", "knn:5", {}, "There is no file okk.csv.", "did you mean ok.csv?"),
     "an empty file": ("empty.csv", "knn:5", {}, "empty.csv is empty", "at least one row"),
     "a header only": ("header.csv", "knn:5", {}, "header.csv has a header but no rows", "at least one row"),
-    "one row": ("one-row.csv", "knn:5", {}, "'class' has one class only: all 1 rows are 'yes'", "at least two classes"),
+    "one row": ("one-row.csv", "knn:5", {}, "'class' has one class only: the one row is 'yes'", "at least two classes"),
     "one class": ("one-class.csv", "knn:5", {}, "has one class only: all 20 rows are 'yes'", "at least two classes"),
     "a continuous target": ("continuous.csv", "knn:5", {}, "The target 'y' looks continuous", "regression"),
     "a row without a class": ("no-class.csv", "knn:5", {}, "missing in 1 of 20 rows; the first is row 20", "drop"),

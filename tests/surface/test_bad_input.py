@@ -125,6 +125,12 @@ CALLS = {
     "level 95": ("evaluate ok.csv --level 95", "between 0 and 1. Got 95", "write 95 % as 0.95"),
     "level -1": ("evaluate ok.csv --level -1", "between 0 and 1. Got -1", "0.95"),
     "level nan": ("evaluate ok.csv --level nan", "between 0 and 1. Got nan", "0.95"),
+    "level .9999999999999999": (
+        "evaluate ok.csv --level .9999999999999999",
+        "between 0.0001 and 0.9999999. Got 0.9999999999999999",
+        "0.95",
+    ),
+    "level 1e-17": ("check ok.csv --require accuracy>=.1 --level 1e-17", "and 0.9999999. Got 1e-17", "0.95"),
     "a level that is no number": ("evaluate ok.csv --level high", "--level must be a number. Got 'high'", "0.95"),
     "a seed that is no number": ("evaluate ok.csv --seed x", "--seed must be a whole number. Got 'x'", "--seed 1"),
     "a seed below zero": ("evaluate ok.csv --seed -1", "seed must be a whole number from 0 up. Got -1", "seed"),

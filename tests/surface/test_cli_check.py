@@ -110,6 +110,7 @@ def test_requirements_from_a_file(run, here):
     ("text", "what"),
     [
         ("", "gate.toml is empty"),
+        (" \n\n", "gate.toml is empty"),
         ("# nothing\n", "holds no requirements"),
         ("require = []", "holds no requirements"),
         ("[[require]]\n", "Entry 1 of [[require]] in gate.toml has no text"),
@@ -125,6 +126,9 @@ def test_a_file_that_holds_none_is_refused(run, here, text, what):
     assert (status, out) == (2, "")
     assert what in err
     assert "Hint: " in err
+    # TOML has neither.
+    assert "header" not in err
+    assert "row" not in err.replace("rows.csv", "")
 
 
 def test_a_baseline_of_predictions_and_of_figures(run, here):

@@ -309,7 +309,7 @@ def test_an_interrupt_before_anything_was_finished_says_so(here):
 
 @pytest.mark.usefixtures("here")
 def test_an_interrupt_while_an_object_is_freed_is_not_lost():
-    call = [HELDOUT, "validate", "ok.csv", "--learner", "own_freed:Slow()", "--jobs", "1"]
+    call: list[Any] = [HELDOUT, "validate", "ok.csv", "--learner", "own_freed:Slow()", "--jobs", "1"]
     ended = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "Interrupted.\n")
 

@@ -162,7 +162,7 @@ def test_padding_is_left_out_and_a_sequence_is_a_group():
 def test_logits_that_do_not_fit_are_refused():
     with pytest.raises(ValuesError, match="which do not go together"):
         heldout.compute_metrics((np.zeros((4, 2)), np.zeros(3)))
-    with pytest.raises(ValuesError, match="1 names of classes and 2 logits"):
+    with pytest.raises(ValuesError, match="There is 1 name of classes and 2 logits"):
         heldout.compute_metrics((np.zeros((4, 2)), np.zeros(4)), labels=["a"])
 
 

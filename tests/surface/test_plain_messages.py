@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -51,6 +52,37 @@ def test_one_of_something_is_singular():
     score[0] = 0.0
     note = heldout.evaluate([1, 0] * 20, score=score).interval("log_loss").note
     assert "1 of the probabilities of what came true is 0, and counts" in note
+
+
+ONE = pl.DataFrame({"truth": ["yes"], "predicted": ["yes"]})
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: repr(heldout.evaluate(ONE)), "Evaluation of 1 case of 1 class"),
+        (lambda: str(heldout.evaluate(ONE)), "The only case is of class"),
+        (lambda: str(heldout.compare(ONE, ONE, truth="truth")), "predicted the same 1 case,"),
+        (lambda: str(heldout.compare(ONE, ONE, truth="truth")), "the same answers in the only case."),
+        (lambda: repr(heldout.Evidence().update(ONE)), "of 1 row>"),
+        (lambda: heldout.Evidence().update(["cat"], score=[0.5]).n, "The case so far is of class 'cat'"),
+        (lambda: heldout.Evidence().update(["a"], score=[[0.5, 0.4, 0.1]]).n, "the 1 case so far shows 1 class: 'a'"),
+        (lambda: heldout.evaluate([None], [1], missing="drop"), "The only row has a missing value"),
+        (lambda: heldout.evaluate(matrix=[[1, 2], [3, 4]], labels=["a"]), "has 2 rows but there is 1 label (a)"),
+        (lambda: heldout.evaluate(matrix="1 2"), "has 1 row and 2 columns"),
+        (lambda: heldout.validate("majority", [[1.0]], ["a"]), "one class only: the one row is"),
+        (lambda: heldout.validate("majority", [[1.0], [2.0]], ["a"]), "2 rows, but y has 1 value."),
+        (lambda: str(heldout.evaluate([0, 1] * 3, [0, 1] * 3, fold=[1, 1, 1, 1, 1, 2])), "of 2 folds has 1 case,"),
+    ],
+)
+def test_one_case_row_or_class_is_singular(make, said):
+    try:
+        text = make()
+    except heldout.HeldoutError as error:
+        text = error.what
+    text = " ".join(str(text).split())
+    assert said in text, text
+    assert not re.search(r"(?<![\d.,])1 (cases|rows|classes|labels|values|scores)\b", text)
 
 
 def test_a_pickle_is_refused_in_one_sentence(run, tmp_path):

@@ -273,7 +273,7 @@ def test_one_class_only_is_refused():
         ([0.1, 0.2], [2, 1], {}, "true and false"),
         ([0.1, 0.2], ["yes", "no"], {}, "true and false"),
         ([0.1, 0.2], [True, False, True], {}, "positive_mask has 3 entries"),
-        ([0.1, 0.2], [True, False], {"weight": [1]}, "weight has 1 entries"),
+        ([0.1, 0.2], [True, False], {"weight": [1]}, "weight has 1 entry"),
         ([0.1, 0.2], [True, False], {"weight": [1, -1]}, "not negative"),
     ],
 )

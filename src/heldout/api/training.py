@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heldout.api.evaluate import evaluate
-from heldout.arguments import Label, listing
+from heldout.arguments import Label, counted, listing
 from heldout.arrays import Floats
 from heldout.errors import OptionError, ValuesError
 from heldout.results.evaluation import Evaluation
@@ -166,7 +166,8 @@ def _name_classes(labels: Any, width: int) -> list[Any]:
         names = list(labels)
     if len(names) != width:
         raise ValuesError(
-            f"There are {len(names)} names of classes and {width} logits for each case.",
+            f"There {'is' if len(names) == 1 else 'are'} {counted(len(names), 'name')} of classes and "
+            f"{counted(width, 'logit')} for each case.",
             hint="name each class once, in the order of the logits: labels=model.config.id2label.",
         )
     return names

@@ -37,7 +37,7 @@ from heldout.show.blocks import (
     head_interval,
 )
 from heldout.show.chart import Axis, Chart, Ribbon, Stroke
-from heldout.show.numbers import UNDEFINED, count, digits_between, in_brackets, percent, share
+from heldout.show.numbers import UNDEFINED, count, digits_between, in_brackets, number_of, percent, share
 
 if TYPE_CHECKING:
     from heldout.cards.card import Card
@@ -114,9 +114,9 @@ def size_sentence(card: Card) -> str:
         parts = [f"{count(number)} {what}" for number, what in _counts(card) if number]
         contents = f"{size.kind}: {listing(parts, most=6)}"
     used = (
-        f"{count(size.used)} of {count(size.features)} features used"
+        f"{count(size.used)} of {number_of(size.features, 'feature')} used"
         if size.used == size.used
-        else f"{count(size.features)} features; {size.used_how}"
+        else f"{number_of(size.features, 'feature')}; {size.used_how}"
     )
     pickled = size.bytes_why or f"{bytes_text(size.bytes)} when pickled"
     verdict = capitalize(size.reading.verdict)
@@ -214,8 +214,8 @@ def questions_sentence(card: Card) -> str:
 
 def title_text(card: Card) -> str:
     """What the card is about."""
-    parts = [card.learner, *([card.source] if card.source else []), card.plan, f"{count(card.n)} cases"]
-    parts += [f"{len(card.labels)} classes", f"{count(len(card.features))} features"]
+    parts = [card.learner, *([card.source] if card.source else []), card.plan, number_of(card.n, "case")]
+    parts += [f"{len(card.labels)} classes", number_of(len(card.features), "feature")]
     if card.positive is not None:
         parts.append(f"positive class: {card.positive}")
     return " · ".join(parts)
@@ -278,7 +278,7 @@ def importance_blocks(card: Card, *, full: bool) -> list[Block]:
     hidden = importance.features[len(shown) :]
     if hidden:
         most = max((feature.value for feature in hidden if not math.isnan(feature.value)), default=math.nan)
-        number = "1 feature" if len(hidden) == 1 else f"{len(hidden):,} features"
+        number = number_of(len(hidden), "feature")
         are = "is" if len(hidden) == 1 else "are"
         blocks.append(Note(f"{number} with an importance of at most {most:.3g} {are} not shown."))
     if importance.related:

@@ -189,7 +189,7 @@ def _numbers(values: Any, name: str) -> Floats:
 
 def student_t(values: FoldValues, method: str, factor: float, level: float, note: str = "") -> PairTest:
     """Student's t of the mean difference, whose variance is `factor` times that of a single split."""
-    check_level(level)
+    check_level(level, derived=True)
     differences = values.differences
     n = len(differences)
     notes = [values.left_out, note]
@@ -408,7 +408,7 @@ def five_by_two_f(values: FoldValues, level: float = 0.95) -> PairTest:
 
 def _pairs(values: FoldValues, used: Procedure, level: float) -> tuple[Floats | None, PairTest]:
     """The differences, a row per repetition, and what both tests share; None where there is nothing to test."""
-    check_level(level)
+    check_level(level, derived=True)
     if (values.folds, values.repeats) != (2, 5):
         raise OptionError(
             f"The method {used.name!r} needs 2 folds repeated 5 times. Got {values.folds} repeated {values.repeats}.",
@@ -513,7 +513,7 @@ def bayes_correlated_t(values: FoldValues, *, rope: float = 0.0, level: float = 
 
     rope, differences = check_rope(rope), values.differences
     n, nan = len(differences), math.nan
-    check_level(level)
+    check_level(level, derived=True)
     if n < 2:
         return Posterior(nan, nan, nan, level, BAYES_T.name, nan, n, undefined=TOO_FEW, note=values.left_out, rope=rope)
     mean = float(differences.mean())

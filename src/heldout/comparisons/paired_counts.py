@@ -36,7 +36,7 @@ from heldout.comparisons.pair_test import (
 )
 from heldout.errors import OptionError
 from heldout.evidence.joint_counts import PairCounts
-from heldout.intervals.draws import MOST_CELLS, order_limits
+from heldout.intervals.draws import MOST_CELLS, order_limits, posterior_limits
 from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.intervals.methods import METHODS
 from heldout.intervals.proportion import wilson
@@ -140,7 +140,7 @@ def compare_counts(
     >>> print(f"{result.difference:.3f} [{result.low:.2f}, {result.high:.2f}] {result.method}")
     0.152 [0.08, 0.24] dirichlet
     """
-    level = check_level(level)
+    level = check_level(level, derived=True)
     check_whole("seed", seed, 0)
     check_whole("replicates", replicates, 1)
     # Random draws are made for one and the same order of the two, whichever way round they were given.
@@ -287,7 +287,8 @@ def _from_draws(task: _Task, drawn: Floats, name: str) -> PairTest:
     note = note_undefined_draws(len(drawn) - len(defined), len(drawn))
     if not len(defined):
         return PairTest(difference, math.nan, math.nan, task.level, name, math.nan, task.seen.n, note=note)
-    low, high = (float(limit) for limit in order_limits(defined, task.level))
+    find = posterior_limits if name == DIRICHLET.name else order_limits
+    low, high = (float(limit) for limit in find(defined, task.level))
     # A posterior leaves out an estimate at the bound of what can be: the interval is made to hold it.
     low, high = _inside(task.seen, min(low, difference), max(high, difference))
     return PairTest(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import listing, method_key, require
+from heldout.arguments import counted, listing, method_key, require
 from heldout.arrays import Codes, Floats
 from heldout.comparisons.best import JointValues
 from heldout.comparisons.comparison import Alike, Curves
@@ -83,7 +83,7 @@ class SharedCases(PairingDesign):
     @property
     def description(self) -> str:
         """How many cases, and how they were matched."""
-        return f"{self.cases.n:,} cases that all of them predicted, matched by {self.cases.by}"
+        return f"{counted(self.cases.n, 'case')} that all of them predicted, matched by {self.cases.by}"
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -98,7 +98,7 @@ class SharedCases(PairingDesign):
     @property
     def reason(self) -> str:
         """Why they are compared case by case."""
-        return f"All of them predicted the same {self.cases.n:,} cases, so they are compared case by case"
+        return f"All of them predicted the same {counted(self.cases.n, 'case')}, so they are compared case by case"
 
     @cached_property
     def _counts(self) -> dict[tuple[int, int], PairCounts]:

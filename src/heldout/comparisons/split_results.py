@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import check_share, listing, method_key, suggest, write_sentence
+from heldout.arguments import check_share, counted, listing, method_key, suggest, write_sentence
 from heldout.arrays import Floats
 from heldout.comparisons.comparison import UNNAMED, Comparison
 from heldout.comparisons.fold_tests import MeasureKey, SplitResults
@@ -159,7 +159,7 @@ def read_split_results(
         missing = [row + 1 for row, value in enumerate(columns[name]) if is_missing(value)]
         if missing and marks and role in ("run", "fold", "data set", "learner"):
             raise ColumnError(
-                f"The column {name} has no value in {len(missing):,} rows: {listing(missing, most=5)}.",
+                f"The column {name} has no value in {counted(len(missing), 'row')}: {listing(missing, most=5)}.",
                 hint="say in every row which split of which data set it is of.",
             )
     steps = [name for name, role in roles.items() if role == "step"]

@@ -34,7 +34,7 @@ from heldout.evidence.probabilities import Probabilities
 from heldout.intervals.cluster_errors import cluster_spread, effective_scale, equal_groups_variance
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import refuse_independent_rows
-from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, order_limits, posterior_draws
+from heldout.intervals.draws import CELL_PRIOR, MOST_CELLS, Draws, posterior_draws, posterior_limits
 from heldout.intervals.estimate import PairTest, join_notes, undefined_test
 from heldout.intervals.methods import METHODS
 from heldout.intervals.proportion import wilson
@@ -97,7 +97,7 @@ def two_shares(
     d = 0.10, sigma = 0.061
     """
     name = _procedure(method)
-    level = check_level(level)
+    level = check_level(level, derived=True)
     if name not in OF_SHARES:
         raise OptionError(f"{name!r} compares tables, not shares.", hint=f"use one of: {listing(OF_SHARES)}.")
     for hits, n in ((hits_a, n_a), (hits_b, n_b)):
@@ -156,7 +156,7 @@ def compare_unpaired(
     >>> print(f"{result.difference:.2f} [{result.low:.3f}, {result.high:.3f}] p = {result.p:.3f}")
     -0.10 [-0.183, -0.015] p = 0.021
     """
-    level = check_level(level)
+    level = check_level(level, derived=True)
     check_whole("seed", seed, 0)
     asked = quantity.resolve(None)
     if asked.class_ is not None or asked.bound.costs is not None:
@@ -189,7 +189,7 @@ def compare_unpaired(
         return _normal(sides, level)
     drawn = sides[0].drawn(level, seed) - sides[1].drawn(level, seed + OTHER_SIDE)
     defined = drawn[~np.isnan(drawn)]
-    low, high = (float(limit) for limit in order_limits(defined, level))
+    low, high = (float(limit) for limit in posterior_limits(defined, level))
     notes = note_undefined_draws(len(drawn) - len(defined), len(drawn)), tail_note(defined)
     return PairTest(
         difference, min(low, difference), max(high, difference), level, name, tail_p(defined), a.n_cases + b.n_cases,

@@ -140,7 +140,7 @@ def wilcoxon(
     >>> result.statistic, result.p, round(result.difference, 4)
     (0.0, 0.03125, 0.035)
     """
-    check_level(level)
+    check_level(level, derived=True)
     if form not in get_args(Form):
         raise OptionError(
             f"The distribution is one of {listing(get_args(Form))}. Got {form!r}.", hint="leave form out for 'auto'."
@@ -240,7 +240,7 @@ def sign_test(a: Any, b: Any, *, ties: Zeros = "split", level: float = 0.95) -> 
     from scipy.special import bdtr
 
     check_zeros(ties)
-    check_level(level)
+    check_level(level, derived=True)
     differences, _, _ = paired_values(a, b)
     above, below = int((differences > 0).sum()), int((differences < 0).sum())
     none = len(differences) - above - below
@@ -300,7 +300,7 @@ def bayes_signed_rank(
     (True, 1.0)
     """
     rope, draws = check_rope(rope), check_whole("draws", draws, 1)
-    check_level(level)
+    check_level(level, derived=True)
     if not (isinstance(prior, int | float) and 0 < prior < math.inf):
         raise OptionError(f"The weight of the prior must be above 0. Got {prior!r}.", hint="leave prior out for 0.5.")
     differences, _, _ = paired_values(a, b)

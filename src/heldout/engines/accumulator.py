@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from heldout.arguments import Missing, as_float, listing
+from heldout.arguments import Missing, as_float, counted, listing
 from heldout.engines.row_buffer import ROWS_AT_ONCE, BufferedCounts
 from heldout.errors import HeldoutError, LabelError, MatrixError, OptionError, ValuesError
 from heldout.evidence import Confusion, Label, join_labels, sort_labels
@@ -23,7 +23,7 @@ from heldout.predictions.case_values import ask_for_positive, raw_scores, take_a
 from heldout.predictions.device_arrays import device_tensor
 from heldout.predictions.label_encoding import check_label_list, encode
 from heldout.predictions.positive_class import choose_positive, fitted, quoted, usual_pair, usual_positive
-from heldout.predictions.score_columns import may_be_score
+from heldout.predictions.score_columns import NoScoresError, class_of, may_be_score
 from heldout.predictions.slice_plans import name_slices, slice_values, slices_of_arrays
 from heldout.predictions.source import Columns, ReadOptions, Source, columns_of_roles, gather
 from heldout.predictions.table import NothingWholeError, Predictions, ask_for_other_class, assemble, check_missing_word
@@ -106,6 +106,31 @@ class Batch:
             return max(len(first), 2)
         several = isinstance(first, str) or isinstance(self.score, Mapping)
         return max(len(self.score), 2) if several else 1
+
+    def stand_ins(self, known: tuple[Label, ...], columns: int) -> tuple[Label, ...]:
+        """The classes that are known, with others in the place of those that so many columns of scores also speak of.
+
+        The names of the columns stand for the classes that they may be named after.
+        """
+        names = self._score_names()
+        pair = usual_pair(known[0]) if len(known) == 1 and columns == 2 and len(names) < 2 else None
+        if pair is not None:
+            return pair
+        made = [name for name in names if class_of(name, known) is None]
+        made += [f"class {number}" for number in range(columns + 1)]
+        return (*known, *[label for label in dict.fromkeys(made) if label not in known][: columns - len(known)])
+
+    def _score_names(self) -> list[str]:
+        """The columns of scores that have names: those that were named, or that are called like scores."""
+        if isinstance(self.score, str):
+            return [self.score]
+        if isinstance(self.score, list | tuple):
+            return [name for name in self.score if isinstance(name, str)]
+        if self.score is not None:
+            named = self.score if isinstance(self.score, Mapping) else getattr(self.score, "columns", ())
+            return list(map(str, named))
+        columns = self.columns()
+        return [] if columns is None else [str(name) for name in columns.names if may_be_score(name)]
 
     def classes(self, asked: ReadOptions) -> tuple[Label, ...]:
         """The classes that occur in truth or prediction, those of the prediction as the truth writes them."""
@@ -338,6 +363,7 @@ class Evidence:
                 return
         known = self._classes(batch)
         if self._must_wait(known, max(columns, 2)):
+            self._expect(batch, known, max(columns, 2))
             self._wait(batch, known)
             return
         before = self._before() if self._unsettled else {}
@@ -363,6 +389,25 @@ class Evidence:
             self._settled = counted.positive
         return True
 
+    def _expect(self, batch: Batch, known: tuple[Label, ...], columns: int) -> None:
+        """Refuse a batch that is wrong whatever its other classes are, before it waits for them."""
+        named = () if self._positive is None else (self._positive,)
+        labels = batch.stand_ins(known or named, columns)
+        positive = choose_positive(self._positive, labels)
+        if positive is None and batch.score is not None:
+            # Which of the classes it is will be asked when they are known.
+            positive = labels[-1]
+        try:
+            predictions = batch.gathered(replace(self._asked(labels), positive=positive))
+        except NoScoresError:
+            # By the names of its columns, which other classes may fit.
+            return
+        except NothingWholeError:
+            if self._missing == "refuse":
+                raise
+            return
+        self._grown.expect(predictions, labels=known, numbers=batch.number_slices())
+
     def _wait(self, batch: Batch, known: tuple[Label, ...]) -> None:
         """Keep a batch until its classes are known, or until too many rows wait for that."""
         copied, rows = batch.copied(), self._unsettled_rows + batch.size()
@@ -379,6 +424,8 @@ class Evidence:
     def _take_unsettled(self) -> list[Batch]:
         """The batches that waited; none waits any more."""
         waiting, self._unsettled, self._unsettled_rows = self._unsettled, [], 0
+        if waiting:
+            self._grown.forget_expected()
         return waiting
 
     def _must_wait(self, known: Sequence[Label], columns: int) -> bool:
@@ -440,12 +487,14 @@ class Evidence:
             pair = usual_pair(known[0])
             if pair is None:
                 hint = "name both before the first batch: Evidence(labels=…, positive=…)."
-                raise ask_for_other_class(f"All {rows:,} cases so far are of class {quoted(known[0])}", hint)
+                what = "The case so far is" if rows == 1 else f"All {rows:,} cases so far are"
+                raise ask_for_other_class(f"{what} of class {quoted(known[0])}", hint)
             known = pair
         elif len(known) < columns and self._unsettled[0].score is not None:
             raise LabelError(
-                f"There are {columns} columns of scores, and the {rows:,} cases so far show "
-                f"{len(known)} {'class' if len(known) == 1 else 'classes'}: {listing(map(quoted, known))}.",
+                f"There are {columns} columns of scores, and the {counted(rows, 'case')} so far "
+                f"{'shows' if rows == 1 else 'show'} {counted(len(known), 'class', 'classes')}: "
+                f"{listing(map(quoted, known))}.",
                 hint="name all classes with labels=, in the order of the columns.",
             )
         for batch in self._take_unsettled():
@@ -536,7 +585,7 @@ class Evidence:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<heldout.Evidence of {self._grown.n + self._unsettled_rows:,} rows>"
+        return f"<heldout.Evidence of {counted(self._grown.n + self._unsettled_rows, 'row')}>"
 
 
 def _check_positive(first: Evidence, second: Evidence) -> None:

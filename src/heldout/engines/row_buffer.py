@@ -165,6 +165,7 @@ SCORES_AT_ONCE = 1 << 24
 LOOKED_AT = 1 << 16
 # With this many slice columns or fewer, the combinations of each two are counted as well.
 PAIRED_COLUMNS = 8
+TEXT_LABELS = "labels of text"
 NO_IDS = "every row was taken as a case of its own: ids are not kept from batch to batch"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 
@@ -214,12 +215,8 @@ class BufferedCounts:
 
         Everything that can be wrong with them is found before anything is changed.
         """
-        shape = _shape(predictions)
-        _check_shape(self.shape, shape)
-        check_once(predictions)
-        sliced = {column.name: _joined_slices(self.sliced.get(column.name, ()), column, numbers)
-                  for column in predictions.slices}  # fmt: skip
-        self.shape, self.sliced, self.declared = shape, sliced, self.declared or declared
+        self.shape, self.sliced = self._checked(predictions, predictions.labels, numbers)
+        self.declared = self.declared or declared
         given, lost, gaps = left_out(predictions)
         self.given += given
         self.lost += lost
@@ -240,6 +237,30 @@ class BufferedCounts:
         self.waiting_rows += predictions.n
         if self.waiting_rows >= at_once:
             self.flush()
+
+    def expect(self, predictions: Predictions, *, labels: Sequence[Label], numbers: Collection[str] = ()) -> None:
+        """Check predictions that are counted later, when more classes than these `labels` are known.
+
+        What is taken meanwhile must hold the same.
+        """
+        self.shape, self.sliced = self._checked(predictions, labels, numbers)
+
+    def forget_expected(self) -> None:
+        """Expect nothing of what comes, where nothing was counted yet."""
+        if not self.n:
+            self.shape, self.sliced = {}, {}
+
+    def _checked(
+        self, predictions: Predictions, labels: Sequence[Label], numbers: Collection[str]
+    ) -> tuple[dict[str, bool], dict[str, tuple[str, ...]]]:
+        """What predictions hold and the slices with theirs, refused where others before them hold something else."""
+        shape = {**_shape(predictions), TEXT_LABELS: _are_texts(labels)}
+        _check_shape(self.shape, shape)
+        check_once(predictions)
+        return shape, {
+            column.name: _joined_slices(self.sliced.get(column.name, ()), column, numbers)
+            for column in predictions.slices
+        }
 
     def leave_out(self, lost: int, gaps: Mapping[str, int]) -> None:
         """Count rows of which every one lacks a value."""
@@ -347,9 +368,13 @@ def _shape(held: Predictions | Counted) -> dict[str, bool]:
         "groups": grouped,
         "folds": folded,
         "classes predicted from scores": held.threshold is not None and held.scores is not None,
-        "labels of text": any(isinstance(label, str) for label in held.labels),
+        TEXT_LABELS: _are_texts(held.labels),
         **{f"the slice column {column.name!r}": True for column in held.slices},
     }
+
+
+def _are_texts(labels: Sequence[Label]) -> bool:
+    return any(isinstance(label, str) for label in labels)
 
 
 def _check_shape(before: Mapping[str, bool], now: Mapping[str, bool]) -> None:
@@ -359,7 +384,7 @@ def _check_shape(before: Mapping[str, bool], now: Mapping[str, bool]) -> None:
     for name in dict.fromkeys([*before, *now]):
         earlier, later = before.get(name, False), now.get(name, False)
         if earlier != later:
-            kind = LabelError if name == "labels of text" else ColumnError
+            kind = LabelError if name == TEXT_LABELS else ColumnError
             raise kind(
                 f"Batches must hold the same. {_differs(name, new=later)}.", hint="give every batch the same columns."
             )

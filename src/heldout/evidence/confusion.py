@@ -118,6 +118,11 @@ class Confusion:
         return np.rint(self.counts).astype(np.int64) if self.rows is None else self.rows
 
     @cached_property
+    def of_rows(self) -> Confusion:
+        """The same cells with the number of rows behind each in the place of their weight."""
+        return self if self.rows is None else Confusion(self.labels, self.truth, self.predicted, self.cases)
+
+    @cached_property
     def n(self) -> int | float:
         """The number of cases, or their weight."""
         total: int | float = self.counts.sum().item()

@@ -17,6 +17,7 @@ from heldout.errors import FileError, HeldoutError
 # One message for a fault that several functions can find.
 READ_ACCESS = "ask its owner for read access, or change it with chmod u+r."
 WRITE_TO_THE_END = "check that whatever writes it has finished; a header and at least one row are needed."
+NOTHING_SET = "check that whatever writes it has finished; TOML has lines such as name = value."
 CHECK_GZIP = "copy or download it again, and check it with gzip -t."
 # Which of the many 8-bit codes a text is in its bytes do not tell, and a wrong one makes other labels of it.
 SAVE_AS_UTF8 = "save it as UTF-8: in Excel as CSV UTF-8, elsewhere for example with iconv -f {} -t UTF-8."
@@ -252,7 +253,8 @@ def _refuse_empty(name: str, data: bytes) -> None:
 def _empty(name: str) -> FileError:
     return FileError(
         f"{name} is empty.",
-        hint=WRITE_TO_THE_END,
+        # What is set in TOML stands in no rows.
+        hint=NOTHING_SET if name.lower().endswith(".toml") else WRITE_TO_THE_END,
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heldout.arguments import Rows, listing
+from heldout.arguments import Rows, counted, listing
 from heldout.errors import MatrixError
 from heldout.files.delimited import separator_of, split_cells
 from heldout.files.input_stream import existing_file, load, utf8_text
@@ -309,7 +309,8 @@ def check_matrix(
         raise MatrixError("Every entry of the matrix is 0.", hint="give at least one case.")
     if labels is not None and len(labels) != len(array):
         raise MatrixError(
-            f"The matrix has {len(array)} rows but there are {len(labels)} labels ({listing(labels)}).",
+            f"The matrix has {counted(len(array), 'row')} but there {'is' if len(labels) == 1 else 'are'} "
+            f"{counted(len(labels), 'label')} ({listing(labels)}).",
             hint="give one label for each row, in the order of the rows.",
         )
     return array
@@ -389,7 +390,8 @@ def _labelled(cells: list[list[str]], file: str) -> NamedMatrix:
         across = _distinct(top[len(top) - width + 1 :], file)
         return _join_axes(first, across, entries, read_corner(corner), file)
     raise MatrixError(
-        f"{file} does not hold a square matrix: it has a header of {len(top)} cells and {len(rows)} rows of {width}.",
+        f"{file} does not hold a square matrix: it has a header of {counted(len(top), 'cell')} and "
+        f"{counted(len(rows), 'row')} of {width}.",
         hint=_IN_FILE,
     )
 
@@ -408,7 +410,10 @@ def _numbers(rows: Sequence[Sequence[str]], where: str, hint: str) -> NDArray[np
     widths = [len(row) for row in rows]
     if len(set(widths)) > 1:
         odd = next(index for index, width in enumerate(widths) if width != widths[0])
-        raise MatrixError(f"{where} has {widths[0]} entries in row 1 but {widths[odd]} in row {odd + 1}.", hint=hint)
+        raise MatrixError(
+            f"{where} has {counted(widths[0], 'entry', 'entries')} in row 1 but {widths[odd]} in row {odd + 1}.",
+            hint=hint,
+        )
     cells = [cell for row in rows for cell in row]
     mark = next((cell for cell in cells if re.fullmatch(THOUSAND, cell)), None)
     if mark is not None and any(cell.isdecimal() and cell != "0" for cell in cells):
@@ -455,7 +460,8 @@ def _number(cell: str, where: str, row: int, column: int) -> int | float:
 def _square(array: NDArray[np.int64] | NDArray[np.float64], where: str) -> NDArray[np.int64] | NDArray[np.float64]:
     if array.shape[0] != array.shape[1]:
         raise MatrixError(
-            f"{where} has {array.shape[0]} rows and {array.shape[1]} columns, expected as many of both.",
+            f"{where} has {counted(array.shape[0], 'row')} and {counted(array.shape[1], 'column')}, "
+            "expected as many of both.",
             hint="give one row and one column for each class, in the same order.",
         )
     return array

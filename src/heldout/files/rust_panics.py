@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +28,8 @@ class _ErrorCapture:
         self.file: IO[bytes] | None = None
 
     def begin(self) -> None:
+        import tempfile
+
         with suppress(OSError, ValueError):
             self.file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed where the last reader ends
             self.original = os.dup(STANDARD_ERROR)

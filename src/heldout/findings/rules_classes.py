@@ -176,7 +176,8 @@ def one_class_in_truth(subject: Evaluation, *, classes: float = 2) -> Answer:
     facts = {"met": len(present), "classes": confusion.n_classes}
     if len(present) < classes:
         names = several([confusion.labels[at] for at in present])
-        return Fired(f"Every one of the {confusion.n_cases:,} cases is of class {names}.", facts)
+        every = "The only case" if confusion.n_cases == 1 else f"Every one of the {confusion.n_cases:,} cases"
+        return Fired(f"{every} is of class {names}.", facts)
     return Passed(f"The cases are of {len(present):,} classes.", facts)
 
 

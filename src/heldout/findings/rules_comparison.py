@@ -393,8 +393,10 @@ def same_in_every_case(seen: PairwiseComparison) -> Answer:
     (a, b), same = alike[0]
     what = " and ".join(dict.fromkeys(filter(None, same)))
     more = f"; {len(alike) - 1:,} more pair{'s' * (len(alike) != 2)} too" if len(alike) > 1 else ""
+    cases = n.get(a, math.nan)
+    where = "in the only case" if cases == 1 else f"in all {count(cases)} cases"
     return Fired(
-        f"{a} and {b} give the same {what} in all {count(n.get(a, math.nan))} cases{more}.",
+        f"{a} and {b} give the same {what} {where}{more}.",
         {"a": a, "b": b, "alike": what, "same": len(alike), "cases": n.get(a)},
     )
 

@@ -16,7 +16,7 @@ from heldout.intervals.fold_estimates import REFERENCES, FoldEstimate, FoldEstim
 from heldout.measures.catalogue import find
 from heldout.measures.declare import Measure
 from heldout.results.evaluation import Evaluation
-from heldout.show.numbers import share
+from heldout.show.numbers import number_of, share
 
 NO_FOLDS = "the predictions do not come in folds"
 ONE_FOLD = "there is one test part, and nothing to put together"
@@ -50,8 +50,8 @@ def small_folds(seen: Evaluation, *, cases: float = 30) -> Answer:
     facts = {"folds": len(sizes), "smallest": least, "largest": int(sizes.max()), "limit": cases}
     what = "The test part" if len(sizes) == 1 else f"The smallest of {len(sizes):,} folds"
     if least < cases:
-        return Fired(f"{what} has {least:,} cases, fewer than {cases:g}.", facts)
-    return Passed(f"{what} has {least:,} cases.", facts)
+        return Fired(f"{what} has {number_of(least, 'case')}, fewer than {cases:g}.", facts)
+    return Passed(f"{what} has {number_of(least, 'case')}.", facts)
 
 
 @rule(
@@ -201,11 +201,11 @@ def too_rare_to_stratify(seen: Evaluation) -> Answer:
     facts = {"class": name, "cases": number, "folds": folds, "folds_without": lacking}
     if number < folds:
         return Fired(
-            f'Class "{name}" has {number:,} case{"s" * (number != 1)}, fewer than the {folds:,} folds: {lacking:,} of '
+            f'Class "{name}" has {number_of(number, "case")}, fewer than the {folds:,} folds: {lacking:,} of '
             f"{len(table):,} have none of it.",
             facts,
         )
-    return Passed(f'The rarest class, "{name}", has {number:,} cases for {folds:,} folds.', facts)
+    return Passed(f'The rarest class, "{name}", has {number_of(number, "case")} for {folds:,} folds.', facts)
 
 
 def _made_once(measure: Measure) -> bool:

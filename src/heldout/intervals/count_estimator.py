@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -171,7 +171,10 @@ class Estimator:
     def estimates(self, subject: Subject, method: Method, bound: Bound) -> Sequence[Estimate]:
         """Run a method: one estimate, or one per class on the axis of classes."""
         name = method.name
-        trials = subject.trials if subject.bound.measure.kind == "proportion" and not self.confusion.weighted else None
+        trials = subject.trials
+        if trials is not None and self.confusion.weighted:
+            # As many as there are rows behind the denominator, whatever they weigh.
+            trials = replace(subject, confusion=self.confusion.of_rows).trials
         note = self._note(subject)
         scale: Any = 1.0
         if self.confusion.weighted and not method.groups:

@@ -36,6 +36,8 @@ MANY_DRAWS = 2000
 MOST_CELLS = 20_000
 # Nor are more numbers than this drawn, which very high levels would need: they take .2 GB.
 MOST_NUMBERS = 25_000_000
+# More draws than this take seconds; limits farther out than they reach are continued.
+MOST_DRAWS = 199_999
 
 
 @lru_cache
@@ -46,17 +48,25 @@ def can_draw_tables(classes: int, level: float) -> bool:
     (True, False, True, False)
     """
     cells = classes**2
-    return cells <= MOST_CELLS and level <= DRAWN_LEVEL and cells * posterior_draws(cells, level) <= MOST_NUMBERS
+    return cells <= MOST_CELLS and level <= DRAWN_LEVEL and cells * _draws_for(cells, level) <= MOST_NUMBERS
 
 
 def posterior_draws(numbers_per_draw: int, level: float = 0.95) -> int:
     """How many posterior draws to take of something that takes this many numbers.
 
-    At a high level there are so many that some lie beyond the limits.
+    At a high level there are so many that some lie beyond the limits, as long as that takes no more than seconds.
 
     >>> posterior_draws(4), posterior_draws(100), posterior_draws(10_000), posterior_draws(100, level=0.9999)
     (9999, 999, 999, 99999)
+    >>> posterior_draws(4, level=0.9999999), posterior_draws(10_000, level=0.9999)
+    (199999, 2500)
     """
+    most = min(MOST_DRAWS, max(LADDER[-1], MOST_NUMBERS // numbers_per_draw))
+    return min(_draws_for(numbers_per_draw, level), most)
+
+
+def _draws_for(numbers_per_draw: int, level: float) -> int:
+    """How many draws show the limits of a level, however long they take."""
     beyond = math.ceil(BEYOND / ((1 - level) / 2) - 1e-6) - 1
     return max(next((b for b in LADDER if b * numbers_per_draw <= NUMBERS), LADDER[-1]), beyond)
 
@@ -175,6 +185,30 @@ def order_limits(values: Floats, level: float) -> tuple[Any, Any]:
     rows = [_pick_tails(row, low, high) for row in (flat[:1] if alike else flat)] * (TWO if alike else 1)
     ends = np.array(rows).reshape(*values.shape[:-1], 2)
     return ends[..., 0], ends[..., 1]
+
+
+def posterior_limits(values: Floats, level: float) -> tuple[Any, Any]:
+    """Order statistics of posterior draws along the last axis, continued where a level asks for more than there are.
+
+    Beyond the outermost draws, limits lie as much farther from the median as those of a normal distribution do; of
+    ratios, which have no upper end, their logarithms.
+
+    >>> drawn = np.random.default_rng(0).standard_normal(999)
+    >>> [round(float(posterior_limits(drawn, level)[1]), 1) for level in (0.95, 0.9999999)]
+    [1.9, 5.3]
+    """
+    # One draw is expected beyond either limit at this level.
+    shown = 1 - 2 / (values.shape[-1] + 1)
+    if level <= shown or shown <= 0:
+        return order_limits(values, level)
+    ends, (middle, _) = order_limits(values, shown), share_limits(values, 0.5, 0.5)
+    stretch = z_value(level) / z_value(shown)
+    ratios = np.nanmin(values, initial=np.inf) > 0 and np.nanmax(values, initial=0.0) > 1
+    with np.errstate(invalid="ignore", over="ignore"):
+        far = [middle * (end / middle) ** stretch if ratios else middle + stretch * (end - middle) for end in ends]
+    # A limit that is infinite already, or unknown, is as far as it can be.
+    low, high = (np.where(np.isfinite(end) & np.isfinite(away), away, end) for end, away in zip(ends, far, strict=True))
+    return low, high
 
 
 def _pick_tails(values: Floats, low: int, high: int) -> tuple[Any, Any]:

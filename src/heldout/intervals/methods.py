@@ -23,7 +23,7 @@ from heldout.intervals.cluster_errors import (
     groups_behind,
     rounding_variance,
 )
-from heldout.intervals.draws import MOST_CELLS, Draws, bca_shares, order_limits, share_limits
+from heldout.intervals.draws import MOST_CELLS, Draws, bca_shares, order_limits, posterior_limits, share_limits
 from heldout.intervals.macro import (
     TableCells,
     macro_f_limits,
@@ -312,8 +312,8 @@ def _bind(measure: Measure) -> Bound:
 
 def _posterior_limits(subject: Subject, level: float, draws: Draws) -> Limits:
     if subject.axis == "class":
-        return order_limits(subject.of_classes(draws.posterior_classes), level)
-    low, high = order_limits(np.asarray(subject.of_tables(draws.posterior_tables)), level)
+        return posterior_limits(subject.of_classes(draws.posterior_classes), level)
+    low, high = posterior_limits(np.asarray(subject.of_tables(draws.posterior_tables)), level)
     # Drawn shares and rates go together once more, so the draws lie above the truth by twice the bias.
     move = -2 * subject.share_bias
     if subject.confusion.n_classes == 2:

@@ -24,7 +24,7 @@ from heldout.evidence import Ranking
 from heldout.evidence.losses import LOSSES
 from heldout.evidence.probabilities import Moments, Probabilities
 from heldout.intervals.areas import average_precision_limits, delong_logit, kish_sizes, newcombe, newcombe_of_groups
-from heldout.intervals.draws import MOST_CELLS, Draws, order_limits, posterior_draws
+from heldout.intervals.draws import MOST_CELLS, Draws, posterior_draws, posterior_limits
 from heldout.intervals.losses import PromisedLosses, loss_bounds, loss_limits, skill_limits
 from heldout.intervals.proportion import clopper_pearson
 from heldout.intervals.quantiles import z_value
@@ -58,8 +58,8 @@ def _outer_limits(values: Any, level: float) -> Limits:
     """Order statistics of draws; those without a value could be anything, so they lie beyond both ends."""
     drawn = np.asarray(values, dtype=np.float64)
     unknown = np.isnan(drawn)
-    low, _ = order_limits(np.where(unknown, -np.inf, drawn), level)
-    _, high = order_limits(np.where(unknown, np.inf, drawn), level)
+    low, _ = posterior_limits(np.where(unknown, -np.inf, drawn), level)
+    _, high = posterior_limits(np.where(unknown, np.inf, drawn), level)
     return low, high
 
 
@@ -110,7 +110,7 @@ def guarded_mean_limits(values: Floats, counts: Floats, level: float, draws: Dra
         added = np.zeros(len(values))
         added[place] = 1.0
         shares = rng.standard_gamma(counts + added, size=(size, len(values)))
-        ends.append(float(order_limits(shares @ values / shares.sum(axis=1), level)[end]))
+        ends.append(float(posterior_limits(shares @ values / shares.sum(axis=1), level)[end]))
     return ends[0], ends[1]
 
 

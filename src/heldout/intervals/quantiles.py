@@ -16,6 +16,8 @@ from heldout.errors import OptionError
 # Quantiles of the normal and of Student's t distribution, as intervals need them.
 
 _STANDARD_NORMAL = NormalDist()
+# A tail below this is looked up from its own side: 1 less it would be rounded, in the end to 1.
+_FAR = 1e-9
 
 
 @lru_cache(maxsize=16)
@@ -25,7 +27,8 @@ def z_value(level: float = 0.95) -> float:
     >>> round(z_value(0.95), 4)
     1.96
     """
-    return _STANDARD_NORMAL.inv_cdf(1 - tail_error(level))
+    tail = tail_error(level)
+    return -_STANDARD_NORMAL.inv_cdf(tail) if tail < _FAR else _STANDARD_NORMAL.inv_cdf(1 - tail)
 
 
 def t_value(level: float, df: ArrayLike) -> Floats:
@@ -36,7 +39,8 @@ def t_value(level: float, df: ArrayLike) -> Floats:
     """
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(np.asarray(df, dtype=np.float64), 1 - tail_error(level)))
+    free, tail = np.asarray(df, dtype=np.float64), tail_error(level)
+    return np.asarray(-stdtrit(free, tail) if tail < _FAR else stdtrit(free, 1 - tail))
 
 
 def tail_error(level: float) -> float:

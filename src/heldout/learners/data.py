@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import Missing, listing
+from heldout.arguments import Missing, counted, listing
 from heldout.arrays import Codes
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
@@ -204,7 +204,7 @@ def _check_lengths(table: FeatureTable, classes: Coded, keys: Coded | None) -> N
     for name, size in (("y", len(classes)), ("group", table.n if keys is None else len(keys))):
         if size != table.n:
             raise ValuesError(
-                f"The features have {table.n:,} rows, but {name} has {size:,} values.",
+                f"The features have {counted(table.n, 'row')}, but {name} has {counted(size, 'value')}.",
                 hint="pass one value per row, in the same order.",
             )
 

@@ -109,7 +109,8 @@ def settle_target(coded: Coded, name: str, given: Sequence[Label] | None = None)
         labels = _order_labels(given, labels, present, name)
     if len(present) < 2:
         raise LabelError(
-            f"{name} has one class only: all {len(coded):,} rows are {quoted(present[0])}.",
+            f"{name} has one class only: {'the one row is' if len(coded) == 1 else f'all {len(coded):,} rows are'} "
+            f"{quoted(present[0])}.",
             hint="a classifier needs cases of at least two classes to learn from; check which column was chosen.",
         )
     position_of = {label: position for position, label in enumerate(labels)}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import as_float, counted, listing
+from heldout.arguments import LARGEST, SMALLEST, as_float, counted, listing
 from heldout.errors import ColumnError, LabelError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.probabilities import Unfit, format_end
@@ -26,10 +26,6 @@ from heldout.predictions.score_columns import class_of, sum_tolerance
 # One message for a fault that several functions can find.
 CONVERT_TO_NUMBERS = "choose another column, or convert it to numbers."
 POINTS = "the points may mark thousands or decimals: write 1200, or 1,2 between semicolons; or part columns by commas."
-
-
-# Squares of weights beyond these ends do not fit a float.
-SMALLEST, LARGEST = 1e-150, 1e150
 
 
 def weights(values: Any, name: str = "weight") -> NDArray[np.float64]:
@@ -474,7 +470,8 @@ def settle_scores(
         return replace(_one_column(raw, labels, positive), notes=notes)
     if values.shape[1] != len(labels):
         raise ColumnError(
-            f"There are {values.shape[1]} columns of scores and {len(labels)} classes: {listing(labels)}.",
+            f"There are {values.shape[1]} columns of scores and {counted(len(labels), 'class', 'classes')}: "
+            f"{listing(labels)}.",
             hint="give one column per class, or for two classes the column of the positive one; classes without a case "
             "are named with labels= (--labels), in the order of the columns.",
         )

@@ -204,10 +204,14 @@ def describe_unused(names: Sequence[Any], rows: int, first: str) -> str:
     )
 
 
-def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> ColumnError:
+class NoScoresError(ColumnError):
+    """Columns of which none is known to hold the scores that the class must come from."""
+
+
+def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> NoScoresError:
     """The class must come from scores, and which column holds them is not known; `note` says why some were not used."""
     if "--labels" in note:
-        return ColumnError(write_sentence(note), hint="for example --labels a,b,c (in Python labels=).")
+        return NoScoresError(write_sentence(note), hint="for example --labels a,b,c (in Python labels=).")
     likely = [column for column in columns.names if may_be_score(column) and column not in wanted.values()]
     if len(likely) > 1:
         why = f"has several columns that may be the score: {listing(likely)}"
@@ -216,7 +220,7 @@ def no_scores(columns: Columns, wanted: dict[str, Any], note: str = "") -> Colum
     else:
         why = f"has no column with a usual name for the score of the positive class. It has: {listing(columns.names)}"
     start = f"T{columns.name[1:]}" if columns.name.startswith("the ") else columns.name
-    return ColumnError(
+    return NoScoresError(
         f"{start} {why}.",
         hint="say which one it is with --score COLUMN (in Python score=), and which class with --positive.",
     )

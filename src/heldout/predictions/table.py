@@ -78,7 +78,8 @@ class NothingWholeError(ValuesError):
         Every one of the 2 rows has a missing value: truth in 2.
         """
         counts = ", ".join(f"{role} in {number:,}" for role, number in missing.items())
-        error = cls(f"Every one of the {rows:,} rows has a missing value: {counts}.", hint=CHECK_COLUMNS)
+        every = "The only row" if rows == 1 else f"Every one of the {rows:,} rows"
+        error = cls(f"{every} has a missing value: {counts}.", hint=CHECK_COLUMNS)
         error.rows, error.missing = rows, dict(missing)
         return error
 

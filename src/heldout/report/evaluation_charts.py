@@ -21,7 +21,7 @@ from heldout.report.interval_chart import Mark, forest_chart
 from heldout.results.evaluation import GIVE_SCORES, Evaluation, without_false_band
 from heldout.show.chart import TONES, Axis, Chart, Tiles
 from heldout.show.escape import visible
-from heldout.show.numbers import count, number, percent
+from heldout.show.numbers import count, number, number_of, percent
 from heldout.show.text_width import shorten
 
 # Curves that are drawn for every class against the rest, where no class is named.
@@ -134,7 +134,7 @@ def draw_folds(evaluation: Evaluation) -> Chart:
     mean, least, most = (number(area) for area in (sum(areas) / len(areas), min(areas), max(areas)))
     summary = f"Area under the curve {mean} on average, from {least} to {most}."
     left = len(scores.evidence.fold_cases) - len(curves)
-    summary += f" {left:,} folds are not drawn." if left else ""
+    summary += f" {number_of(left, 'fold')} {'is' if left == 1 else 'are'} not drawn." if left else ""
     return draw_alike(curves, "ROC curve of every fold", "one fold each", summary)
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, check_whole, listing
+from heldout.arguments import check_level, check_whole, listing, write_sentence
 from heldout.arrays import Floats
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.intervals.proportion import wilson_at
@@ -25,7 +25,7 @@ from heldout.resampling.run import run
 from heldout.resampling.workers import Jobs, Progress
 from heldout.result import Result, make_row
 from heldout.show.blocks import Block, Column, Note, Number, Prose, Range, Table, Title, head_columns
-from heldout.show.numbers import percent
+from heldout.show.numbers import number_of, percent
 
 Counts = NDArray[np.int64]
 
@@ -183,9 +183,11 @@ def decompose(
     counts, truth = table[cases], problem.truth[cases]
     parts = divide_error(counts, truth)
     group = None if problem.group is None else problem.group[cases]
-    notes = []
+    notes = list(map(write_sentence, problem.notes))
     if len(cases) < problem.n:
-        notes.append(f"{problem.n - len(cases)} rows were in every bootstrap sample and could not be judged.")
+        lost = number_of(problem.n - len(cases), "row")
+        were = "was" if problem.n - len(cases) == 1 else "were"
+        notes.append(f"{lost} {were} in every bootstrap sample and could not be judged.")
     if not done.complete:
         notes.append(f"Interrupted: {len(done.finished)} of {rounds} models were trained.")
     return BiasVariance(

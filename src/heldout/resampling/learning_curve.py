@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_level, check_whole, closest, listing
+from heldout.arguments import check_level, check_whole, closest, listing, write_sentence
 from heldout.arrays import Floats, Integers
 from heldout.errors import LabelError, OptionError, ValuesError
 from heldout.intervals.dependence import AGAIN
@@ -571,7 +571,8 @@ def learn(
     law = fit_power_law(sets.sizes, tested, variance=variance, present=problem.n, level=level, seed=seed)
     method = "wilson" if problem.group is None else "wilson over groups"
     measured = None if measure is None else measure(done, sets)
-    notes = (*_notes(sets, done, law), *(() if measured is None else _undefined_notes(measured, sets.sizes)))
+    notes = (*map(write_sentence, problem.notes), *_notes(sets, done, law))
+    notes += () if measured is None else tuple(_undefined_notes(measured, sets.sizes))
     return LearningCurve(
         name, sets.sizes, trained, tested, low, high, n, level, method, law, problem.n, sets.tested, seed,
         sets.splits.fingerprint, notes, done.complete, ignore, measured,

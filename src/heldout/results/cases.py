@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from heldout.arguments import check_whole, require
+from heldout.arguments import check_whole, counted, require
 from heldout.evidence import Confusion, Label
 from heldout.intervals.proportion import wilson
 from heldout.predictions.label_encoding import Coded
@@ -137,7 +137,7 @@ class HardCases(Result):
             captions = (f"{first}: in these the truth also had the least support", second)
         lists = zip((wrong, others), captions, strict=True)
         tables: list[Block] = [table for cases, caption in lists if (table := self._tabulate(cases, caption))]
-        summary = f"{self.wrong:,} of {self.n:,} cases are wrong."
+        summary = f"{self.wrong:,} of {counted(self.n, 'case')} {'is' if self.wrong == 1 else 'are'} wrong."
         return [Prose(summary, label="Hardest cases"), *tables, Note(COUNTED)]
 
 

@@ -38,6 +38,7 @@ from heldout.results.metrics import choose_estimates, list_metrics, write_docume
 from heldout.results.slices import Divided, Slices, choose_columns
 from heldout.review import Reviewed
 from heldout.show.blocks import Block
+from heldout.show.numbers import number_of
 from heldout.threads import cached_property
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class LimitsSource:
 
     def ask(self, quantity: Quantity, level: float) -> Estimate:
         """The quantity with these limits, for words such as "at least"."""
-        if check_level(level) <= 0.5:
+        # Gates ask at levels that were corrected for many slices.
+        if check_level(level, derived=True) <= 0.5:
             raise OptionError(
                 f"A one-sided limit needs a level above 0.5. Got {level:g}: it would lie beyond the value itself.",
                 hint="leave level out for 0.95.",
@@ -183,7 +185,8 @@ class Evaluation(Measured):
         return {name: value for name, value in state.items() if name != "_later"} if isinstance(state, dict) else state
 
     def _describe(self) -> str:
-        return f"Evaluation of {self.confusion.n_cases:,} cases of {len(self.labels):,} classes"
+        classes = number_of(len(self.labels), "class", "classes")
+        return f"Evaluation of {number_of(self.confusion.n_cases, 'case')} of {classes}"
 
     @property
     def verdict(self) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from heldout.show.chart import Chart
-from heldout.show.explorer import Explorer
-from heldout.show.heatmap import Heatmap
+if TYPE_CHECKING:
+    from heldout.show.chart import Chart
+    from heldout.show.explorer import Explorer
+    from heldout.show.heatmap import Heatmap
 
 Align: TypeAlias = Literal["left", "right", "center"]
 Style: TypeAlias = Literal["share", "plain", "count", "percent"]
@@ -209,7 +210,7 @@ class Overview:
     findings: str = "findings"
 
 
-Block: TypeAlias = Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer | Heatmap | Overview
+Block: TypeAlias = "Title | Prose | Note | Facts | Table | Verbatim | Section | Chart | Explorer | Heatmap | Overview"
 
 
 # A label in a cell is cut in the middle beyond this, in every form that has no width of its own.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heldout.evidence import Confusion
 from heldout.intervals.count_estimator import Estimator
 from heldout.intervals.dependence import Dependence
-from heldout.intervals.draws import CELL_PRIOR, order_limits, posterior_draws
+from heldout.intervals.draws import CELL_PRIOR, posterior_draws, posterior_limits
 from heldout.intervals.estimate import Estimate
 from heldout.measures.catalogue import COUNTED, find, settle_usually
 from heldout.measures.cells import CORNERS, Cells, class_cells
@@ -89,7 +89,7 @@ class Figures:
         value = float(quantity_values(quantity, self._cells(self._rates), self.classes))
         drawn = np.asarray(quantity_values(quantity, self._cells(self._drawn), self.classes))
         floor, ceiling = quantity.bound.measure.range
-        low, high = order_limits(np.broadcast_to(drawn, (posterior_draws(4),)), self.level)
+        low, high = posterior_limits(np.broadcast_to(drawn, (posterior_draws(4),)), self.level)
         ends = float(np.fmax(np.fmin(low, value), floor)), float(np.fmin(np.fmax(high, value), ceiling))
         return Estimate(
             quantity.bound.name, quantity.class_, quantity.average, value, *ends, self.level, "beta draws",
@@ -101,7 +101,7 @@ class Figures:
         if objective.quantity is not None:
             return self.of_quantity(objective.quantity)
         value = float(objective.values(self._cells(self._rates)))
-        low, high = order_limits(objective.values(self._cells(self._drawn)), self.level)
+        low, high = posterior_limits(objective.values(self._cells(self._drawn)), self.level)
         return Estimate(
             objective.name, None, None, value, min(float(low), value), max(float(high), value), self.level,
             "beta draws", self.confusion.n_cases, "" if not math.isnan(value) else "a class has no cases", "", "plain",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heldout.arguments import listing
+from heldout.arguments import counted, listing
 from heldout.arrays import Floats
 from heldout.costs import Costs, settle_costs
 from heldout.engines.score_sort import rank
@@ -133,7 +133,8 @@ def _read_columns(
     for name, column in (("positive_mask", mask), ("weight", weights), ("group", groups)):
         if column is not None and column.shape != values.shape:
             raise ValuesError(
-                f"{name} has {len(column):,} entries, but there are {len(values):,} scores.",
+                f"{name} has {counted(len(column), 'entry', 'entries')}, but there "
+                f"{'is' if len(values) == 1 else 'are'} {counted(len(values), 'score')}.",
                 hint="give one entry per case.",
             )
     if weights is not None:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from heldout.arguments import Missing
+from heldout.arguments import LARGEST, SMALLEST, Missing
 from heldout.errors import ColumnError, OptionError, ValuesError
 from heldout.evidence import Label
 from heldout.evidence.consistency import impossible
@@ -20,8 +20,6 @@ from heldout.evidence.counted import ROLES, Counted, added_gaps
 from heldout.evidence.probabilities import Unfit
 from heldout.files.batches import Batches
 from heldout.predictions.case_values import (
-    LARGEST,
-    SMALLEST,
     RawScores,
     Scores,
     check_weight_range,
