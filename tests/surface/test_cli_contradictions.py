@@ -89,7 +89,7 @@ def test_the_target_cannot_be_dropped(run):
     assert said.startswith("The target 'class' is among the columns to drop.\nHint: ")
 
 
-def test_the_mean_of_folds_is_of_nearly_all_folds(here):
+def test_no_mean_over_some_folds_of_one_case(here):
     judged = heldout.validate("tree:2", here / "data.csv", target="class", plan="loo")
     table = {row["measure"]: row for row in judged.rows() if row["class"] is None or row["class"] == "yes"}
     # F1 is defined in the folds of one case only where it is no true negative: their mean would be the Jaccard index.

@@ -178,7 +178,9 @@ def validate(
     settings.checked()
     check_on_error(on_error)
     learners = read_learners(learner, seed)
-    dropped = [*([drop] if isinstance(drop, str) else drop), *([fold] if isinstance(fold, str) else [])]
+    dropped = [*([drop] if isinstance(drop, str) else drop)]
+    # A fold that is the target is refused as such.
+    dropped += [fold] if isinstance(fold, str) and fold != target else []
     data = LearningData(X, y, target, group, features, dropped, labels, missing)
     # Only the forms that the learners need are read; of truth, labels and groups they all hold the same.
     forms = [data.form_for(each) for each in learners]

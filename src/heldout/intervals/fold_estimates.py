@@ -30,8 +30,6 @@ from heldout.threads import cached_property
 
 # An estimate over the folds of a plan: the value by the rule that fits the measure, and the other one beside it.
 
-# The mean over folds is told where the measure is defined in this part of them.
-NEARLY_ALL = 0.9
 Rule = Literal["pooled", "mean", "ranks", ".632", ".632+"]
 
 SUMS = "the counts of all folds together; the mean over folds of one size would be the same"
@@ -417,9 +415,10 @@ class FoldEstimator(Estimator):
         if find(estimate.measure).measure.total:
             # The total grows with the number of cases: a fold's stands for all of them.
             there, training = there * self.confusion.n, training * self.confusion.n
-        # A mean over the folds in which a measure happens to be defined is of other cases, where these are not nearly
-        # all: of F1 over folds of one case it is the Jaccard index.
-        told = len(there) > 0 and len(there) >= NEARLY_ALL * len(values)
+        # A mean over the few folds in which a measure happens to be defined says nothing. Nor does one over those of
+        # folds of one case each: of F1 it is the Jaccard index.
+        alone = self.folds is not None and len(self.folds.fold) == len(self.folds)
+        told = 0 < len(there) == len(values) if alone else len(there) > 0 and 2 * len(there) >= len(values)
         rule, other = self.rule, float(there.mean()) if told else math.nan
         if by_fold is not None and (must or len(there) > 1) and (self.plan is None or not self.plan.refused):
             parts |= self._by_fold(by_fold, estimate, there)
