@@ -90,8 +90,8 @@ def test_the_target_cannot_be_dropped(run):
 
 
 def test_no_mean_over_some_folds_of_one_case(here):
-    judged = heldout.validate("tree:2", here / "data.csv", target="class", plan="loo")
-    table = {row["measure"]: row for row in judged.rows() if row["class"] is None or row["class"] == "yes"}
-    # F1 is defined in the folds of one case only where it is no true negative: their mean would be the Jaccard index.
-    assert table["f1"]["other"] != table["f1"]["other"]
+    judged = heldout.validate("tree:2", here / "data.csv", target="class", plan="loo", positive="no")
+    table = {row["measure"]: row for row in judged.rows() if row["class"] is None or row["class"] == "no"}
+    # F1 is defined in most of the folds of one case, but not in true negatives: their mean would be the Jaccard index.
+    assert table["f1"]["other"] is None or table["f1"]["other"] != table["f1"]["other"]
     assert table["accuracy"]["other"] == pytest.approx(table["accuracy"]["value"])
